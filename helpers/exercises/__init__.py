@@ -1,0 +1,1 @@
+"""The checks of the exercises, one module a notebook: `from helpers.exercises.attention import check_kv_bytes`."""

@@ -1,0 +1,111 @@
+"""Loads a real model: one of the two bundled ones, any id of the Hugging Face Hub, or a local folder."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
+
+from helpers.bundled_tokenizer import build_tokenizer
+from helpers.bundles import BUNDLES
+from helpers.errors import ReaderError
+from helpers.fetch import cache_dir, fetch
+from helpers.gguf_file import GgufFile
+from helpers.gguf_model import build_model
+from helpers.hub import load_from_hub
+from helpers.runtime import cap_threads
+
+__all__ = ["LoadedModel", "cache_dir", "load_model"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LoadedModel:
+    """A model ready to run (evaluation mode, no gradients, eager attention), with its tokenizer."""
+
+    name: str
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    config: PreTrainedConfig
+    device: torch.device
+
+    def __repr__(self) -> str:
+        return f"LoadedModel({self.name!r}, {self.model.dtype}, {self.device})"
+
+    def encode(self, text: str) -> list[int]:
+        """Token ids as the model's own tokenizer makes them; Gemma's begin with `<bos>`.
+
+        ReaderError on empty text, and on more tokens than the model's context has places.
+        """
+        if not text:
+            raise ReaderError("The prompt is empty: the model needs at least one token, so put some text there.")
+        ids = self.tokenizer.encode(text)
+        places = getattr(self.config, "max_position_embeddings", None) or len(ids)
+        if len(ids) > places:
+            raise ReaderError(f"The prompt has {len(ids)} tokens, but {self.name} has {places} places: shorten it.")
+        return ids
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """The text of these token ids, special tokens written out."""
+        return self.tokenizer.decode(ids, clean_up_tokenization_spaces=False)
+
+
+def load_model(
+    name: str = "smollm2-135m", device: str | None = None, dtype: torch.dtype | str | None = None
+) -> LoadedModel:
+    """Load the model `name`: "smollm2-135m", "gemma3-270m", an 'owner/model' of the hub, or a folder.
+
+    device: "cuda", "cpu" or "mps"; None takes CUDA where there is one, else the CPU.
+    dtype: None is float32, where our numbers equal the model's; "auto" is what the device computes fastest.
+    The same arguments give the same object again. ReaderError says what cannot be loaded, and why.
+    """
+    where = pick_device(device)
+    return _load(str(name), where, pick_dtype(dtype, where))
+
+
+def pick_device(device: str | None) -> torch.device:
+    """The device by its name, or the best one; ReaderError when this machine lacks it."""
+    present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
+    kind = str(device or ("cuda" if present["cuda"] else "cpu"))
+    if not present.get(kind.split(":")[0]):
+        names = ", ".join(name for name, here in present.items() if here)
+        raise ReaderError(f"This machine's PyTorch has no device {kind!r}: it has {names}.")
+    return torch.device(kind)
+
+
+def pick_dtype(dtype: torch.dtype | str | None, device: torch.device) -> torch.dtype:
+    """float32; for "auto" on CUDA bfloat16 from compute capability 8 on, and float16 below it.
+
+    Asked by capability, because `torch.cuda.is_bf16_supported()` is true where bfloat16 is only emulated.
+    """
+    if dtype == "auto" and device.type == "cuda":
+        return torch.bfloat16 if torch.cuda.get_device_capability(device)[0] >= 8 else torch.float16
+    chosen = {None: torch.float32, "auto": torch.float32}.get(dtype) or getattr(torch, str(dtype).split(".")[-1], None)
+    if not isinstance(chosen, torch.dtype) or not chosen.is_floating_point:
+        raise ReaderError(f"{dtype!r} is no type for weights: give 'float32', 'float16', 'bfloat16' or 'auto'.")
+    return chosen
+
+
+@cache
+def _load(name: str, device: torch.device, dtype: torch.dtype) -> LoadedModel:
+    cap_threads()
+    torch.set_float32_matmul_precision("highest")  # TF32 would keep 10 of float32's 23 bits
+    if name in BUNDLES:
+        file = GgufFile(fetch(name))
+        tokenizer = build_tokenizer(file.metadata)  # first: what it frees, the model then uses
+        model = build_model(file, dtype).to(device)
+    else:
+        model, tokenizer = load_from_hub(name, device, dtype)
+    model.eval().requires_grad_(False)
+    model.generation_config = _plain_generation(model.generation_config)
+    config = model.config.get_text_config()
+    if config._attn_implementation != "eager":
+        raise ReaderError(f"{name} cannot hand out its attention pattern ({config._attn_implementation}).")
+    return LoadedModel(name, model, tokenizer, config, model.device)
+
+
+def _plain_generation(config: GenerationConfig) -> GenerationConfig:
+    """Only the special ids: a model's own sampling settings would change what the page's settings do."""
+    return GenerationConfig(
+        bos_token_id=config.bos_token_id, eos_token_id=config.eos_token_id, pad_token_id=config.pad_token_id
+    )

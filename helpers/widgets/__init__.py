@@ -1,0 +1,8 @@
+"""The explorers: each takes tensors once and computes in the browser."""
+
+from helpers.widgets.attention import AttentionExplorer
+from helpers.widgets.lens import LensExplorer
+from helpers.widgets.sampling import SamplingExplorer
+from helpers.widgets.tokenize import TokenizeExplorer
+
+__all__ = ["AttentionExplorer", "LensExplorer", "SamplingExplorer", "TokenizeExplorer"]

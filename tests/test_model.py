@@ -1,0 +1,141 @@
+"""The real model: exactly the file's weights, ready to be looked into; a sentence for each wrong request."""
+
+import gguf
+import numpy as np
+import pytest
+import torch
+
+from helpers import ReaderError, load_model, model
+from helpers.fetch import fetch
+from helpers.gguf_file import GgufFile
+from helpers.hub import is_too_large
+
+
+def test_every_tensor_equals_ggufs_own_dequantization():
+    path = fetch("smollm2-135m")
+    ours, theirs = GgufFile(path), gguf.GGUFReader(path).tensors
+    assert list(ours.tensors) == [tensor.name for tensor in theirs]
+    for tensor in theirs:
+        right = gguf.dequantize(tensor.data, tensor.tensor_type)
+        assert np.array_equal(ours.read(tensor.name), right.reshape(ours.tensors[tensor.name].shape)), tensor.name
+
+
+def test_the_models_weights_are_the_files(lm):
+    file, weights = GgufFile(fetch("smollm2-135m")), lm.model.state_dict()
+    assert len(weights) == len(file.tensors) + 1  # the output layer is the embedding again
+    assert lm.model.lm_head.weight is lm.model.model.embed_tokens.weight
+    for name, ours in (
+        ("blk.7.ffn_down", "layers.7.mlp.down_proj"),
+        ("blk.29.attn_v", "layers.29.self_attn.v_proj"),
+    ):
+        assert np.array_equal(weights[f"model.{ours}.weight"].numpy(), file.read(f"{name}.weight"))
+
+
+def test_queries_lie_as_transformers_rotates_them(lm):
+    stored = GgufFile(fetch("smollm2-135m")).read("blk.0.attn_q.weight")  # pairs (0, 1), (2, 3) … rotate together
+    ours = lm.model.model.layers[0].self_attn.q_proj.weight.numpy()  # pairs (0, 32), (1, 33) … rotate together
+    head = slice(64, 128)
+    assert np.array_equal(ours[head][:32], stored[head][0::2])
+    assert np.array_equal(ours[head][32:], stored[head][1::2])
+
+
+def test_paris(lm, device):
+    on_device = load_model(device=device)
+    ids = torch.tensor([on_device.encode("The capital of France is")], device=on_device.device)
+    p, best = on_device.model(ids).logits[0, -1].softmax(-1).max(-1)
+    assert on_device.decode([best]) == " Paris"
+    assert p.item() == pytest.approx(0.773, abs=0.005)
+
+
+def test_it_is_ready_to_be_looked_into(lm):
+    assert not lm.model.training
+    assert not any(weight.requires_grad for weight in lm.model.parameters())
+    assert lm.model.dtype == torch.float32
+    ids = torch.tensor([lm.encode("one two three")])
+    patterns = lm.model(ids, output_attentions=True).attentions
+    assert [tuple(pattern.shape) for pattern in patterns] == [(1, 9, 3, 3)] * 30
+    assert "Llama" not in repr(lm) and repr(lm) == "LoadedModel('smollm2-135m', torch.float32, cpu)"
+
+
+def test_nothing_but_the_special_ids_steers_generation(lm):
+    settings = lm.model.generation_config
+    assert (settings.bos_token_id, settings.eos_token_id, settings.pad_token_id) == (1, 2, 2)
+    assert settings.temperature in (None, 1.0) and not settings.do_sample
+
+
+def test_the_configuration_is_smollm2s(lm):
+    config = lm.config
+    shape = (
+        config.num_hidden_layers,
+        config.hidden_size,
+        config.num_attention_heads,
+        config.num_key_value_heads,
+    )
+    assert shape == (30, 576, 9, 3)
+    assert (config.intermediate_size, config.vocab_size, config.max_position_embeddings) == (
+        1536,
+        49152,
+        8192,
+    )
+    assert config.rms_norm_eps == 1e-5 and config.rope_parameters["rope_theta"] == 100_000
+
+
+def test_loading_again_gives_the_same_object(lm):
+    assert load_model("smollm2-135m", "cpu", "float32") is lm
+    assert load_model("smollm2-135m", torch.device("cpu"), torch.float32) is lm
+
+
+def test_an_empty_prompt(lm):
+    with pytest.raises(ReaderError, match="prompt is empty"):
+        lm.encode("")
+
+
+def test_a_prompt_beyond_the_context(lm):
+    assert len(lm.encode(" a" * 8192)) == 8192
+    with pytest.raises(ReaderError, match="has 8193 tokens, but smollm2-135m has 8192 places"):
+        lm.encode(" a" * 8193)
+
+
+@pytest.mark.parametrize("device", ["tpu", "cuda:99x" if torch.cuda.is_available() else "cuda"])
+def test_a_device_that_is_not_there(device):
+    with pytest.raises(ReaderError, match=f"no device '{device}'"):
+        load_model(device=device)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float33", torch.int64])
+def test_a_type_that_weights_cannot_have(dtype):
+    with pytest.raises(ReaderError, match="no type for weights"):
+        load_model(dtype=dtype)
+
+
+@pytest.mark.parametrize(("capability", "dtype"), [((7, 5), torch.float16), ((8, 0), torch.bfloat16)])
+def test_auto_asks_the_gpu_for_its_capability(monkeypatch, capability, dtype):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    assert model.pick_dtype("auto", torch.device("cuda")) is dtype
+    assert model.pick_dtype(None, torch.device("cuda")) is torch.float32
+    assert model.pick_dtype("auto", torch.device("cpu")) is torch.float32
+
+
+def test_only_a_model_larger_than_the_gpu_is_spread(lm, monkeypatch):
+    weights_mb = 538  # float32
+    for free_mb, spread in ((weights_mb * 2, False), (weights_mb, True)):
+        monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device, free=free_mb: (free * 10**6, 16 * 10**9))
+        assert is_too_large(lm.config, torch.float32, torch.device("cuda")) is spread
+    assert not is_too_large(lm.config, torch.float16, torch.device("cuda"))
+    assert not is_too_large(lm.config, torch.float32, torch.device("cpu"))
+
+
+def test_a_torn_or_foreign_file_is_named(tmp_path):
+    whole = fetch("smollm2-135m").read_bytes()
+    for name, content in (
+        ("torn.gguf", whole[:1_000_000]),
+        ("other.gguf", b"PK\3\4" + whole[4:200]),
+        ("no.gguf", b""),
+    ):
+        (tmp_path / name).write_bytes(content)
+        with pytest.raises(ReaderError, match=f"{name} is no whole GGUF file"):
+            GgufFile(tmp_path / name)
+    (tmp_path / "short.gguf").write_bytes(whole[:50_000_000])
+    with pytest.raises(ReaderError, match=r"short.gguf ends in the middle of token_embd|blk"):
+        file = GgufFile(tmp_path / "short.gguf")
+        [file.read(name) for name in file.tensors]
