@@ -20,6 +20,7 @@ NOTEBOOK = "notebooks/00_journey.ipynb"
 TORCH = "torch==2.13.0"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 DISK_GB = {"cpu": 2.5, "gpu": 8.0}  # the environment, the model and pip's temporary files
+EXTRAS = {"": "tokenizers", "test": "tokenizers,test"}  # what a reader needs, what the tests need
 MODELS = {"": ["smollm2-135m"], "test": ["smollm2-135m", "gemma3-270m"]}
 GO_ON = "the lines above say why. The same command goes on from here."
 
@@ -171,7 +172,7 @@ def install(extra):
     print(f"Setting up: 3 to 15 minutes, mostly downloads, and {DISK_GB[kind]} GB of disk.", flush=True)
     make_venv()
     install_torch(gpu)
-    if pip_install(["-e", f".[{extra}]" if extra else "."]):
+    if pip_install(["-e", f".[{EXTRAS[extra]}]"]):
         stop(f"pip could not install the packages: {GO_ON}")
 
 

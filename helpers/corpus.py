@@ -1,10 +1,9 @@
 """The small texts of data/texts, line by line: English and Chinese say the same, code and emoji do not."""
 
-from pathlib import Path
-
 from helpers.errors import ReaderError
+from helpers.paths import DATA
 
-FOLDER = Path(__file__).parents[1] / "data" / "texts"
+FOLDER = DATA / "texts"
 N_TRAINING = 36  # lines of a story from which a vocabulary is trained; the rest stays unseen
 
 

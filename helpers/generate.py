@@ -3,12 +3,14 @@
 import codecs
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor
 
+from helpers.decode import Decoder, can_decode
 from helpers.errors import ReaderError
-from helpers.kv_cache import forward_with_cache, new_cache
+from helpers.kv_cache import forward_with_cache, n_cached, new_cache
 from helpers.sampling import greedy_id, next_token_probs, penalize_repetition, sample
 from helpers.sampling_checks import check_ids, check_settings
 from helpers.timing import now
@@ -71,16 +73,32 @@ def _start(lm, prompt, max_new_tokens, cache, seed, settings):
 @torch.inference_mode()
 def _steps(lm, prompt_ids, n_steps, cache, choose) -> Iterator[tuple[int, float]]:
     """Yield (new token id, seconds it took)."""
-    past = new_cache(lm) if cache else None
+    step = _cached(lm, len(prompt_ids) + n_steps) if cache else partial(_forward, lm, past=None)
     ids, unseen, stop_ids = list(prompt_ids), prompt_ids, _stop_ids(lm)
     for _ in range(n_steps):
         start = now(lm.device)
-        logits = forward_with_cache(lm, unseen, past, last_only=True)[-1].float()
-        ids.append(choose(logits, ids))
+        ids.append(choose(step(unseen), ids))
         unseen = ids[-1:] if cache else ids
         yield ids[-1], now(lm.device) - start
         if ids[-1] in stop_ids:
             return
+
+
+def _cached(lm, n_places) -> Callable[[list[int]], Tensor]:
+    """The function (unseen ids) -> logits (n_vocab,): transformers reads the prompt, `Decoder` goes on if it can."""
+    past, decoder = new_cache(lm), None
+
+    def step(unseen):
+        nonlocal past, decoder
+        if decoder is None and n_cached(past) and can_decode(lm):
+            past, decoder = None, Decoder(lm, past, n_places)
+        return decoder(*unseen) if decoder else _forward(lm, unseen, past)
+
+    return step
+
+
+def _forward(lm, ids, past) -> Tensor:
+    return forward_with_cache(lm, ids, past, last_only=True)[-1].float()
 
 
 def _chooser(seed, temperature=0.0, repetition_penalty=1.0, **settings) -> Callable[[Tensor, list[int]], int]:

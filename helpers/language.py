@@ -134,6 +134,10 @@ STRINGS = {  # key: (English, Chinese)
         "{label}: id {id}, bytes {bytes}, made by {merges} merges.",
         "{label}：编号 {id}，字节 {bytes}，由 {merges} 次合并得来。",
     ),
+    "tokenize.about_byte": (
+        "{label}: id {id}, the byte {bytes}. No merge made it: it is one of the entries to begin with.",
+        "{label}：编号 {id}，字节 {bytes}。不由合并得来：它是最初的条目之一。",
+    ),
     "tokenize.about_special": (
         "{label}: id {id}, a special token. It is looked for first, no merge makes it, and no merge crosses it.",
         "{label}：编号 {id}，特殊词元。它最先被查找，不由合并产生，合并也不会越过它。",

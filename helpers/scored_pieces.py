@@ -10,7 +10,7 @@ from helpers.bundled_tokenizer import CONTROL, NORMAL, SPACE, USER_DEFINED
 
 
 class ScoredPieces:
-    """`encode(text)`: ids without `<bos>`; `pieces`: each id's text, `▁` for a space, `<0xE5>` for a byte."""
+    """`encode(text)`: ids; `pieces`: each id's text, `▁` for a space, `<0xE5>` for a byte."""
 
     def __init__(self, metadata: dict):
         self.pieces = metadata["tokenizer.ggml.tokens"]
@@ -19,13 +19,17 @@ class ScoredPieces:
         self._scores = {
             piece: score for piece, kind, score in zip(self.pieces, types, scores, strict=True) if kind == NORMAL
         }
+        self._bos = metadata["tokenizer.ggml.bos_token_id"]
         whole = [self.pieces[i] for i, kind in enumerate(types) if kind in (CONTROL, USER_DEFINED)]
         longest_first = sorted(whole, key=len, reverse=True)
         self._whole = regex.compile(f"({'|'.join(map(regex.escape, longest_first))})")
 
-    def encode(self, text: str) -> list[int]:
-        """Ids of `text`; special tokens and the pieces that are never cut are looked for first."""
-        ids = []
+    def encode(self, text: str, bos: bool = False) -> list[int]:
+        """Ids of `text`, with `bos` behind `<bos>` as the model's own tokenizer gives them.
+
+        Special tokens and the pieces that are never cut are looked for first.
+        """
+        ids = [self._bos] if bos else []
         for i, part in enumerate(self._whole.split(text)):
             ids += [self._ids[part]] if i % 2 else self._merge(part.replace(" ", SPACE))
         return ids

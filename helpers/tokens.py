@@ -1,6 +1,7 @@
 """How a token is shown: its bytes, a label that hides nothing, the characters it makes with others."""
 
 from collections.abc import Callable
+from functools import lru_cache
 from itertools import accumulate
 
 import regex
@@ -23,7 +24,7 @@ def token_labels(tokenizer, ids) -> list[str]:
 
     A model may have more logits than its tokenizer has tokens: such an id is labelled "no token 151700".
     """
-    spell, labels = _speller(tokenizer), []
+    spell, labels = _speller(tokenizer, len(tokenizer)), []
     for token_id in map(int, ids):
         try:
             labels.append(_label(*spell(token_id)))
@@ -64,11 +65,15 @@ def byte_alphabet() -> dict[str, int]:
 
 def _spell(tokenizer, ids) -> list[tuple[bytes, bool]]:
     """(bytes, is it a control token) of each id."""
-    return list(map(_speller(tokenizer), map(int, ids)))
+    return list(map(_speller(tokenizer, len(tokenizer)), map(int, ids)))
 
 
-def _speller(tokenizer) -> Callable[[int], tuple[bytes, bool]]:
-    """A function from an id to (bytes, is it a control token)."""
+@lru_cache(maxsize=8)
+def _speller(tokenizer, n_tokens: int) -> Callable[[int], tuple[bytes, bool]]:
+    """A function from an id to (bytes, is it a control token); made anew where tokens were added.
+
+    Kept, since the list of added tokens is long: 60 ms for Gemma, at every token of a stream.
+    """
     added, special = tokenizer.added_tokens_decoder, set(tokenizer.all_special_ids)
     special |= {token_id for token_id, token in added.items() if token.special}
     alphabet = byte_alphabet() if _is_byte_level(tokenizer) else None

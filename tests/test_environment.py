@@ -42,19 +42,20 @@ def floor(requirement):
 
 RUNTIME = by_name(PROJECT["project"]["dependencies"])
 EXTRAS = PROJECT["project"]["optional-dependencies"]
+READERS = RUNTIME | by_name(EXTRAS["tokenizers"])  # what `python start.py` installs
 PINNED = by_name(line for line in CONSTRAINTS.splitlines() if line and not line.startswith("#"))
 CONDA_PACKAGES = by_name(entry for entry in CONDA if not entry.startswith("python="))
 INSTALLED_BY_CONDA_FILE = CONDA_PACKAGES | by_name(PIP)
 
 
-@pytest.mark.parametrize("name", RUNTIME)
+@pytest.mark.parametrize("name", READERS)
 def test_every_dependency_is_in_the_conda_file_with_a_floor_no_lower(name):
     entry = INSTALLED_BY_CONDA_FILE[ON_CONDA.get(name, name)]
-    assert floor(entry) >= floor(RUNTIME[name])
+    assert floor(entry) >= floor(READERS[name])
 
 
 def test_the_conda_file_installs_nothing_else():
-    expected = {ON_CONDA.get(name, name) for name in RUNTIME} | {"pip"}
+    expected = {ON_CONDA.get(name, name) for name in READERS} | {"pip"}
     assert set(INSTALLED_BY_CONDA_FILE) == expected
 
 
@@ -84,13 +85,13 @@ def test_pip_in_the_conda_file_installs_the_tested_versions_and_replaces_none_of
 
 @pytest.mark.parametrize("group", ["runtime", "test"])
 def test_every_requirement_has_a_tested_version_that_fits(group):
-    for name, requirement in (RUNTIME if group == "runtime" else by_name(EXTRAS["test"])).items():
+    for name, requirement in (READERS if group == "runtime" else by_name(EXTRAS["test"])).items():
         assert requirement.specifier.contains(floor(PINNED[name]), prereleases=True), name
 
 
 def test_what_the_tests_install_brings_is_pinned_too():
     """All that the dependencies of the dependencies bring, as far as it is installed here."""
-    waiting = [*RUNTIME.values(), *by_name(EXTRAS["test"]).values()]
+    waiting = [*READERS.values(), *by_name(EXTRAS["test"]).values()]
     not_pinned = {"certifi", "pip", "setuptools"}  # certificates must stay new; the others come with Python
     seen = set()
     while waiting:
@@ -122,7 +123,7 @@ def test_nothing_that_compiles_or_brings_cuda_is_asked_for():
     assert not asked & FORBIDDEN
 
 
-@pytest.mark.parametrize(("folder", "extras"), [("helpers", ["test", "gpu"]), ("tests", ["test"])])
+@pytest.mark.parametrize(("folder", "extras"), [("helpers", ["test", "gpu", "tokenizers"]), ("tests", ["test", "tokenizers"])])
 def test_every_import_is_declared(folder, extras):
     providers = metadata.packages_distributions()
     declared = set(RUNTIME).union(*(by_name(EXTRAS[extra]) for extra in extras))
@@ -183,11 +184,19 @@ def test_binder_builds_conda_with_our_python_and_runs_post_build(dockerfile):
 
 
 def test_every_file_of_the_package_gets_into_the_wheel():
-    [patterns] = PROJECT["tool"]["setuptools"]["package-data"].values()
+    patterns = PROJECT["tool"]["setuptools"]["package-data"]["helpers"]
     carried = {".py"} | {pattern.removeprefix("**/*") for pattern in patterns}
     files = [path for path in (ROOT / "helpers").rglob("*") if path.is_file()]
     not_needed = {path for path in files if path.suffix == ".pyc" or path.name == "package.json"}  # Node's
     assert {path.suffix for path in set(files) - not_needed} <= carried
+
+
+def test_every_folder_of_the_package_and_the_data_get_into_the_wheel():
+    setuptools = PROJECT["tool"]["setuptools"]
+    folders = {path.parent.relative_to(ROOT) for path in (ROOT / "helpers").rglob("*.py")}
+    assert set(setuptools["packages"]) == {".".join(folder.parts) for folder in folders} | {"helpers.data"}
+    assert setuptools["package-dir"] == {"helpers.data": "data"}
+    assert setuptools["package-data"]["helpers.data"] == ["**/*"]
 
 
 def test_the_address_of_the_repository_is_unset_or_owner_and_name():

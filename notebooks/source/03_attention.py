@@ -229,7 +229,7 @@ for i in range(n_layers):
     keys = seen[f"block{i}.k{turned}"].repeat_interleave(group, dim=1)
     fits = torch.einsum("ihd,jhd->hij", seen[f"block{i}.q{turned}"], keys)
     rebuilt.append((fits / d_head**0.5).masked_fill(future, -torch.inf).softmax(dim=-1))
-patterns = torch.stack([seen[f"block{i}.pattern"] for i in range(n_layers)])  # (n_layers, n_heads, n_tokens, n_tokens)
+patterns = torch.stack([seen[f"block{i}.pattern"] for i in range(n_layers)])
 check_close("all patterns of all blocks", torch.stack(rebuilt), patterns)
 
 # %% [markdown] tags=["en"]
@@ -238,7 +238,7 @@ check_close("all patterns of all blocks", torch.stack(rebuilt), patterns)
 # First the numbers: the share of attention that goes to the first token, to the token before, and to the token itself, averaged over the prompt.
 
 # %%
-later = patterns[:, :, 1:]  # rows that have an earlier token to look at
+later = patterns[:, :, 1:]  # (n_layers, n_heads, …): rows with an earlier token to look at
 kinds = {
     "first token": later[..., 0].mean(dim=(1, 2)),
     "token before": patterns.diagonal(offset=-1, dim1=-2, dim2=-1).mean(dim=(1, 2)),
@@ -257,7 +257,8 @@ lines(range(n_layers), kinds, title="Where attention goes", x_title="block", y_t
 # A head that does so is called an **induction head** (Olsson et al., 2022).
 
 # %%
-half = torch.randint(lm.config.vocab_size, (24,), generator=torch.Generator().manual_seed(0)).tolist()
+dice = torch.Generator().manual_seed(0)
+half = torch.randint(lm.config.vocab_size, (24,), generator=dice).tolist()
 again = trace(lm, half + half)
 repeated = torch.stack([again[f"block{i}.pattern"] for i in range(n_layers)])
 jobs = {"first token": repeated[:, :, 1:, 0].mean(dim=-1)}
@@ -278,12 +279,13 @@ def without(head):
 
 looks = patterns[:, :, -1].clone()
 looks[:, :, [0, -1]] = 0
-hardest = [divmod(int(i), n_heads) for i in looks.amax(dim=-1).flatten().topk(min(6, n_layers * n_heads)).indices]
+first = looks.amax(dim=-1).flatten().sort(descending=True).indices[:6]
+hardest = [divmod(int(i), n_heads) for i in first]
 for i, head in hardest:
     with intervene(lm, {f"block{i}.mixed": without(head)}):
         p = trace(lm, seen.token_ids)["logits"][-1].softmax(dim=-1)[answer]
     place = seen.tokens[int(looks[i, head].argmax())]
-    print(f"block {i:2}, head {head}: {looks[i, head].max():.2f} on {place}, answer without it {p:.2f}")
+    print(f"block {i:2}, head {head}: {looks[i, head].max():.2f} on {place}, answer without: {p:.2f}")
 
 # %% [markdown] tags=["en"]
 # **Things to notice**, with the default prompt
@@ -295,7 +297,7 @@ for i, head in hardest:
 # ## Try it
 #
 # The nine heads of block 0 in step 6 are the top row of the grid below; all 270 are in it.
-# Click a small map, or move with the arrow keys; point at a cell for its number.
+# Click a small map, or move with the arrow keys; point at a cell for its number. (*Layer* is another word for block.)
 
 # %%
 from helpers.widgets import AttentionExplorer
@@ -347,7 +349,8 @@ for name, wrong in slips.items():
 
 # %% tags=["exercise"]
 def attention_pattern(q, k):
-    """q (n_tokens, n_heads, d_head), k (n_tokens, n_kv_heads, d_head) -> (n_heads, n_tokens, n_tokens)"""
+    """q (n_tokens, n_heads, d_head), k (n_tokens, n_kv_heads, d_head);
+    returns (n_heads, n_tokens, n_tokens)"""
     return ...
 
 # %% tags=["check"]
@@ -383,7 +386,8 @@ check_attention_pattern(attention_pattern, seen, layer=0)
 
 # %% tags=["exercise"]
 def attention_output(pattern, v, w_o):
-    """pattern (n_heads, n_tokens, n_tokens), v (n_tokens, n_kv_heads, d_head), w_o (d_model, n_heads * d_head)"""
+    """pattern (n_heads, n_tokens, n_tokens), v (n_tokens, n_kv_heads, d_head),
+    w_o (d_model, n_heads * d_head); returns (n_tokens, d_model)"""
     return ...
 
 # %% tags=["check"]
