@@ -129,15 +129,20 @@ def main():
     server = start_llama_cpp(asked.model, asked.threads) if asked.model in BUNDLES else None
     if server:
         ways["llama.cpp, 4 bit"] = lambda ids, n: llama_cpp(server.listening_address, ids, n)
-    head = "| prompt | way | prefill ms | ratio | step ms | ratio | of the memory's speed |"
-    lines = [f"{lm.name}, {asked.threads} threads, {asked.rounds} rounds of {asked.tokens} tokens\n", head]
-    lines.append("|---|---|---|---|---|---|---|")
+    lines = [say(f"{lm.name}, {asked.threads} threads, {asked.rounds} rounds of {asked.tokens} tokens\n")]
+    lines.append(say("| prompt | way | prefill ms | ratio | step ms | ratio | of the memory's speed |"))
+    lines.append(say("|---|---|---|---|---|---|---|"))
     for n_prompt in asked.prompts:
         found, speeds = rounds(lm, ways, n_prompt, asked.tokens, asked.rounds)
-        lines += table(lm, found, speeds, n_prompt)
-    print(*lines, sep="\n")
+        lines += map(say, table(lm, found, speeds, n_prompt))
     if asked.out:
         asked.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+
+def say(line):
+    """Print at once: a long prompt takes minutes."""
+    print(line, flush=True)
+    return line
 
 
 if __name__ == "__main__":

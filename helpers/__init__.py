@@ -12,8 +12,8 @@ try:
     from helpers.sampling import next_token_probs
     from helpers.trace import trace
 except ModuleNotFoundError as error:
-    missing = error.name.partition(".")[0]
-    if missing == __name__:
+    missing = (error.name or "").partition(".")[0]
+    if missing in ("", __name__):
         raise
 
     def __getattr__(name: str):

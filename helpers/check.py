@@ -12,7 +12,9 @@ def check_close(name: str, ours, model, rtol: float = 1e-4, atol: float = 1e-4) 
     Allowed is |ours - model| <= atol + rtol * |model|, in float64. Equal infinities count as equal, so that
     masked scores can be compared; NaN never does. The tensors may live on different devices.
     """
-    ours, model = as_float64(ours), as_float64(model)
+    given, ours, model = ours, _numbers(ours), as_float64(model)
+    if ours is None:
+        raise CheckFailed(f"{name}: ours is a {type(given).__name__}, not {_kind(model)} of real numbers.")
     if ours.shape != model.shape:
         raise CheckFailed(f"{name}: ours has shape {shape(ours)}, the model's has shape {shape(model)}.")
     for whose, values in (("ours", ours), ("the model's", model)):
@@ -62,8 +64,11 @@ def difference(answer, right, rtol: float = 1e-4) -> str:
 
 
 def as_float64(values) -> Tensor:
-    """Any tensor, array, list or number as a float64 tensor on the CPU (MPS has no float64)."""
-    return torch.as_tensor(values).detach().cpu().double()
+    """Any tensor, array, list or number as a float64 tensor on the CPU (MPS has no float64); TypeError if complex."""
+    values = torch.as_tensor(values)
+    if values.is_complex():
+        raise TypeError("complex numbers: .double() would drop their imaginary part")
+    return values.detach().cpu().double()
 
 
 def shape(values: Tensor) -> tuple[int, ...]:

@@ -21,7 +21,7 @@ from helpers.errors import ReaderError
 
 def cache_dir() -> Path:
     """The folder of fetched models: `TOKEN_JOURNEY_HOME`, else the place where this system keeps caches."""
-    return Path(os.environ.get("TOKEN_JOURNEY_HOME") or user_cache_dir("token-journey", appauthor=False))
+    return Path(os.environ.get("TOKEN_JOURNEY_HOME") or user_cache_dir("token-journey", appauthor=False)).expanduser()
 
 
 def fetch(name: str) -> Path:

@@ -41,8 +41,9 @@ def load_from_hub(
     try:
         config = AutoConfig.from_pretrained(name, **safe)
         tokenizer = AutoTokenizer.from_pretrained(name, **safe)
-        model = AutoModelForCausalLM.from_pretrained(
+        model, report = AutoModelForCausalLM.from_pretrained(
             name,
+            output_loading_info=True,
             dtype=dtype,
             device_map="auto" if is_too_large(config, dtype, device) else None,
             attn_implementation="eager",  # the only one that hands out its attention pattern
@@ -51,6 +52,11 @@ def load_from_hub(
         )
     except (OSError, ValueError, ImportError) as error:
         raise ReaderError(_trouble(name, error, offline)) from error
+    if absent := sorted(report["missing_keys"]):  # transformers fills them with random numbers, tied ones excepted
+        raise ReaderError(
+            f"The files of {name} lack {len(absent)} of the model's tensors ({absent[0]}, …), and random numbers "
+            "would stand in their place: get the complete model, or correct its config.json."
+        )
     return (model if hasattr(model, "hf_device_map") else model.to(device)), tokenizer
 
 

@@ -39,7 +39,11 @@ class LoadedModel:
         """
         if not text:
             raise ReaderError("The prompt is empty: the model needs at least one token, so put some text there.")
+        if any("\ud800" <= character <= "\udfff" for character in text):
+            raise ReaderError("The prompt holds half of a character (a lone surrogate): type or paste it again.")
         ids = self.tokenizer.encode(text)
+        if not ids:
+            raise ReaderError(f"{self.name} has no token for anything in this prompt: add some text to it.")
         places = getattr(self.config, "max_position_embeddings", None) or len(ids)
         if len(ids) > places:
             raise ReaderError(f"The prompt has {len(ids)} tokens, but {self.name} has {places} places: shorten it.")

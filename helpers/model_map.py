@@ -46,9 +46,7 @@ class Operation:
 
     def cells(self) -> tuple[str, ...]:
         how, notebook = EXPLAINED[self.key]
-        modules = ", ".join(
-            f"{times} × {path}" if times > 1 else path for path, times in self.modules.items()
-        )
+        modules = ", ".join(f"{times} × {path}" if times > 1 else path for path, times in self.modules.items())
         weights = f"{self.weights:,}" if self.weights else ""
         return re.sub("^block", "block{i}", self.key), how, modules, weights, notebook
 
@@ -70,9 +68,7 @@ class ModelMap(tuple):
             *texts, weights, notebook = operation.cells()
             cells = [f'<td style="text-align: left">{escape(text)}</td>' for text in texts]
             rows.append(
-                "".join(
-                    [*cells, f"<td>{weights}</td>", f'<td style="text-align: left">{pages[notebook]}</td>']
-                )
+                "".join([*cells, f"<td>{weights}</td>", f'<td style="text-align: left">{pages[notebook]}</td>'])
             )
         return f"<table>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
 

@@ -2,6 +2,7 @@
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from numbers import Integral
 from textwrap import shorten
 
@@ -18,6 +19,17 @@ from helpers.tokens import token_labels
 __all__ = ["Trace", "covered_modules", "trace"]
 
 
+class UnknownKey(ReaderError, KeyError):
+    """A trace has no tensor of this name; a KeyError too, so that `in` and `get` work as for any mapping."""
+
+    __str__ = ValueError.__str__  # KeyError would put the sentence in quotes
+
+
+def _no_such_key(key, keys: list[str]) -> str:
+    near = get_close_matches(str(key), keys, n=1, cutoff=0.0)[0]
+    return f"This trace has no tensor {key!r}: did you mean {near!r}? list(seen) names all {len(keys)}."
+
+
 class Trace(Mapping[str, Tensor]):
     """Every tensor of one forward pass, in data-flow order; no batch axis, on the model's device.
 
@@ -29,6 +41,8 @@ class Trace(Mapping[str, Tensor]):
         self._tensors = tensors
 
     def __getitem__(self, key: str) -> Tensor:
+        if key not in self._tensors:
+            raise UnknownKey(_no_such_key(key, list(self._tensors)))
         return self._tensors[key]
 
     def __iter__(self) -> Iterator[str]:

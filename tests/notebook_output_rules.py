@@ -11,7 +11,7 @@ from helpers.notebooks_run import WIDGET, fault_of, where
 from helpers.notebooks_source import METADATA
 from tests.notebook_rules import codes, prose
 
-TRACES = {"bar", "heatmap", "sankey", "scatter", "table"}  # those that every front end's plotly.js draws
+TRACES = {"bar", "heatmap", "sankey", "scatter", "scatter3d", "table"}  # those that every front end's plotly.js draws
 LINK = re.compile(r"""\]\(([^)\s]+)|(?:href|src)=["']([^"']+)""")
 
 

@@ -97,3 +97,9 @@ def test_a_right_answer_is_said_to_be_right(capsys):
 def test_a_wrong_answer_is_refused_with_a_hint(answer, sentence):
     with pytest.raises(CheckFailed, match=sentence):
         check_answer("the mean", answer, 3, {"divide by the number of values.": 5})
+
+
+@pytest.mark.parametrize("ours", [..., None, "text", [[1.0], [1.0, 2.0]], torch.zeros(2, dtype=torch.complex64)])
+def test_what_is_no_tensor_of_real_numbers_gets_one_sentence(ours):
+    with pytest.raises(CheckFailed, match="not a tensor of shape"):
+        check_close("queries", ours, torch.zeros(2))

@@ -123,7 +123,9 @@ def test_nothing_that_compiles_or_brings_cuda_is_asked_for():
     assert not asked & FORBIDDEN
 
 
-@pytest.mark.parametrize(("folder", "extras"), [("helpers", ["test", "gpu", "tokenizers"]), ("tests", ["test", "tokenizers"])])
+@pytest.mark.parametrize(
+    ("folder", "extras"), [("helpers", ["test", "gpu", "tokenizers"]), ("tests", ["test", "tokenizers"])]
+)
 def test_every_import_is_declared(folder, extras):
     providers = metadata.packages_distributions()
     declared = set(RUNTIME).union(*(by_name(EXTRAS[extra]) for extra in extras))

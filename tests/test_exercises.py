@@ -310,3 +310,18 @@ def test_the_number_for_nine_heads_is_refused(lm):
 def test_a_fixed_number_of_bytes_is_refused(lm):
     with pytest.raises(CheckFailed, match="not for another model"):
         check_kv_bytes(lambda size: 46_080, sizes(lm))
+
+
+def test_one_byte_more_is_refused(lm):
+    with pytest.raises(CheckFailed):
+        check_kv_bytes(lambda size: right_kv_bytes(size) + 1, sizes(lm))
+
+
+def test_the_readers_code_cannot_change_the_sizes(lm):
+    def cheat(size):
+        size.n_kv_heads = 1
+        return right_kv_bytes(size)
+
+    with pytest.raises(CheckFailed):
+        check_kv_bytes(cheat, sizes(lm))
+    check_kv_bytes(right_kv_bytes, sizes(lm))

@@ -26,7 +26,7 @@ def test_stubs_are_not_done_yet(capsys):
 @pytest.mark.parametrize("wrong, hint", [
     (lambda x, t: (x * t).softmax(0), "do not multiply"),
     (lambda x, t: x.softmax(0) / t, "you divided the probabilities"),
-    (lambda x, t: x.softmax(0), "divide the logits"),
+    (lambda x, t: x.softmax(0), "does not change with the temperature"),
     (lambda x, t: x / t, "softmax is missing"),
     (lambda x, t: (x / 0.5).softmax(0), "not for sizes"),
 ])  # fmt: skip

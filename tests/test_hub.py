@@ -124,3 +124,15 @@ def test_an_unknown_name_is_answered_without_asking_the_hub(hub, monkeypatch, na
     with pytest.raises(ReaderError, match=sentence):
         load_model(name)
     assert hub == []
+
+
+def test_a_folder_that_lacks_weights_is_refused(tmp_path):
+    lm = tiny("llama")
+    lm.model.save_pretrained(tmp_path)
+    lm.tokenizer.save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
+    config["num_hidden_layers"] += 1
+    config.pop("layer_types", None)
+    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    with pytest.raises(ReaderError, match="random numbers would stand in their place"):
+        load_model(str(tmp_path))

@@ -139,3 +139,9 @@ def test_a_torn_or_foreign_file_is_named(tmp_path):
     with pytest.raises(ReaderError, match=r"short.gguf ends in the middle of token_embd|blk"):
         file = GgufFile(tmp_path / "short.gguf")
         [file.read(name) for name in file.tensors]
+
+
+@pytest.mark.parametrize("prompt", ["\x04", "half \ud83d"])
+def test_a_prompt_that_no_token_stands_for_gets_one_sentence(lm, prompt):
+    with pytest.raises(ReaderError):
+        lm.encode(prompt)

@@ -245,3 +245,11 @@ def state_of(model):
 
 def raise_stop(*_):
     raise InterruptedError
+
+
+def test_an_unknown_key_gets_a_sentence_with_the_nearest_one():
+    seen = trace(tiny("llama"), "Hello")
+    with pytest.raises(ReaderError, match="no tensor 'block0.patern': did you mean 'block0.pattern'"):
+        seen["block0.patern"]
+    assert seen.get("block0.patern") is None
+    assert "block0.patern" not in seen

@@ -42,7 +42,7 @@ def check_kv_bytes(answer, size) -> None:
     """Check the bytes one token adds to the KV cache in float32: a number, or a function of `sizes(lm)`."""
     name, mistakes = "bytes of KV cache a token", answers.KV_BYTES_MISTAKES
     if callable(answer):
-        check_function(name, answer, answers.kv_bytes, mistakes, [(size,), *answers.OTHER_MODELS])
+        check_function(name, answer, answers.kv_bytes, mistakes, [(size,), *answers.OTHER_MODELS], rtol=0, atol=0)
     else:
         hints = {hint: wrong(size) for hint, wrong in mistakes}
         check_answer(name, answer, answers.kv_bytes(size), hints, rtol=0, atol=0)

@@ -3,6 +3,7 @@
 A check prints one line when the answer is right or not begun, and raises CheckFailed with a hint when wrong.
 """
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,12 +20,15 @@ class Stopped:
     reason: str
 
 
-def check_function(name: str, fn, right: Callable, mistakes: Sequence[tuple[str, Callable]], cases) -> None:
-    """Run `fn` on every case; name the slip that explains all it returned, else describe the first fault."""
+def check_function(name: str, fn, right: Callable, mistakes: Sequence[tuple[str, Callable]], cases, **within) -> None:
+    """Run `fn` on every case; name the slip that explains all it returned, else describe the first fault.
+
+    `within` are rtol and atol where others than 1e-4 shall hold.
+    """
     given = [fn] if not_begun(fn) else [_call(fn, case) for case in cases]
     if not_begun(given[0]):
         return check_answer(name, ..., right=None)
-    wrong = [i for i, answer in enumerate(given) if not same_value(answer, right(*cases[i]))]
+    wrong = [i for i, answer in enumerate(given) if not same_value(answer, right(*cases[i]), **within)]
     if wrong:
         hint = _slip(given, cases, mistakes, wrong) or _describe(given, cases, right, wrong[0])
         raise CheckFailed(f"{name}, not yet: {hint}")
@@ -34,7 +38,7 @@ def check_function(name: str, fn, right: Callable, mistakes: Sequence[tuple[str,
 def _call(fn, case: tuple):
     """What `fn` returns for a copy of the case, so that it may write into its arguments."""
     try:
-        return fn(*(value.clone() if isinstance(value, Tensor) else value for value in case))
+        return fn(*copy.deepcopy(case))
     except Exception as error:  # whatever the reader's code raises becomes one sentence
         last_line = (str(error).strip().splitlines() or [""])[-1]
         return ... if "ellipsis" in last_line else Stopped(f"{type(error).__name__}: {last_line}")

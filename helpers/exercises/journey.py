@@ -40,7 +40,7 @@ TEMPERATURE_MISTAKES = [
         lambda x, t: x.softmax(-1) / t,
     ),
     (
-        "divided probabilities, brought back to a total of 1, are the old probabilities: divide the logits.",
+        "your result does not change with the temperature: divide the logits by it, before softmax.",
         lambda x, t: x.softmax(-1),
     ),
     ("these are divided logits: softmax is missing.", lambda x, t: x / t),

@@ -34,7 +34,7 @@ def bars(labels: Sequence[str], values, title: str, caption: str) -> go.Figure:
     names = short_labels(labels[:MAX_TOKENS])
     percents = [_percent(share) for share in shares]
     figure = go.Figure(_bars(shares, percents))
-    figure.update_xaxes(visible=False, range=[0, PERCENT_ROOM * max(shares)], fixedrange=True)
+    figure.update_xaxes(visible=False, range=[0, round(PERCENT_ROOM * max(shares), 3)], fixedrange=True)
     figure.update_yaxes(token_axis(names, ROW), range=[len(names) - 0.5, -0.5], mirror=False)
     left = label_pixels(names) + EDGE
     caption += cut_note(len(names), len(labels))

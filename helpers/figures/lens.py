@@ -76,7 +76,7 @@ def measures(labels: Sequence[str], values, title: str, caption: str, unit: str)
     names = short_labels(labels[:MAX_TOKENS])
     written = [f"{amount:.1f}" for amount in amounts]
     figure = go.Figure(_amounts(amounts, written, unit))
-    figure.update_xaxes(visible=False, range=[0, 1.15 * (max(amounts) or 1.0)], fixedrange=True)
+    figure.update_xaxes(visible=False, range=[0, round(1.15 * (max(amounts) or 1.0), 3)], fixedrange=True)
     figure.update_yaxes(token_axis(names, ROW), range=[len(names) - 0.5, -0.5], mirror=False)
     left = label_pixels(names) + EDGE
     notes = f"In {unit}.{cut_note(len(names), len(labels))}"

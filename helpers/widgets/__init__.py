@@ -2,6 +2,7 @@
 
 from helpers.widgets.attention import AttentionExplorer
 from helpers.widgets.cache import CacheExplorer
+from helpers.widgets.generation import GenerationExplorer
 from helpers.widgets.lens import LensExplorer
 from helpers.widgets.neurons import NeuronExplorer
 from helpers.widgets.rotation import RotationExplorer
@@ -11,6 +12,7 @@ from helpers.widgets.tokenize import TokenizeExplorer
 __all__ = [
     "AttentionExplorer",
     "CacheExplorer",
+    "GenerationExplorer",
     "LensExplorer",
     "NeuronExplorer",
     "RotationExplorer",

@@ -20,6 +20,7 @@ function render({ model, el }) {
   const spoken = spokenRegion();
   const sentence = element("p", { class: "tj-gen-says" });
   const text = element("div", { class: "tj-gen-text", role: "group", "aria-label": words.text });
+  const whole = element("p", { class: "tj-gen-whole" });
   const choices = choicesPane(words, (id) => move(take(state, id)));
   const branches = branchesPane(words, tree, { go: (path) => move(goTo(state, path)), remove: (n) => move(removed(state, n)) });
   const controls = {
@@ -53,6 +54,7 @@ function render({ model, el }) {
     for (const name of ["back", "start"]) controls[name].disabled = !state.path.length;
     sentence.textContent = said();
     text.replaceChildren(...chips());
+    whole.textContent = readable(node);
     choices.show(node, state.path.length + 1);
     branches.show(state);
   }
@@ -65,6 +67,13 @@ function render({ model, el }) {
       return button(label, () => move(goTo(state, state.path.slice(0, i + 1))), { class: "tj-chip tj-mono tj-gen-chip" });
     });
     return [prompt, ...tokens];
+  }
+
+  /** The text in whole characters, where the tokens alone do not show them. */
+  function readable(node) {
+    const labels = state.path.map((_, i) => takenAt(tree, state.path, i)?.[1] ?? "");
+    const same = labels.join("").replaceAll("␣", " ").replaceAll("↵", "\n") === node?.text;
+    return node && !same ? `= ${node.text}` : "";
   }
 
   function said() {
@@ -97,7 +106,7 @@ function render({ model, el }) {
   const bar = element("div", { class: "tj-actions tj-gen-actions" }, ...Object.values(controls));
   el.replaceChildren(element("div", { class: "tj tj-gen", role: "group", "aria-label": words.title },
     element("p", { class: "tj-quiet" }, `${fill(words.settings, { settings: model.get("settings_text") })}. ${model.get("caption")}`),
-    text, element("div", { class: "tj-gen-columns" }, choices.box, element("div", {}, bar, sentence)), branches.box, spoken));
+    text, whole, element("div", { class: "tj-gen-columns" }, choices.box, element("div", {}, bar, sentence)), branches.box, spoken));
   show();
 
   model.on("msg:custom", arrived);

@@ -12,14 +12,15 @@
 # ## What you will see
 #
 # - Your prompt as the model reads it: pieces, numbers, and thirty rounds of arithmetic, each with its true shape.
-# - The block in which the answer appears, and the earlier word it was taken from.
+# - The block in which the answer appears, and an earlier word that a head looks at on the way.
 # - 49,152 probabilities under your hands: drag the temperature and see which tokens stay in the game.
 
 # %% [markdown] tags=["en"]
 # ## What you need
 #
 # No machine learning, and as much Python as it takes to change one line.
-# The model is SmolLM2-135M-Instruct, small enough for a laptop: about 1 GB of memory, and the whole page runs in well under a minute.
+# The model is SmolLM2-135M-Instruct, small enough for a laptop: about 1 GB of memory for a prompt of this length, and the whole page runs in about half a minute.
+# Its weights come as a 4-bit file and are unpacked to 32-bit numbers once, before anything is computed.
 # Run a cell with Shift+Enter, or all of them from the *Run* menu.
 
 # %% [markdown] tags=["en"]
@@ -55,6 +56,7 @@ seen = trace(lm, prompt)  # one forward pass; every tensor on the way is kept
 # A **tokenizer** cuts the text into **tokens**, pieces that occurred often in the text it was built from, and each token has a number, its **id**.
 # The list of ids is all that the model is given.
 # The mark `␣` is a space: for most words the space in front is part of the token.
+# Where a token is only part of a character, as often in Chinese or emoji, its bytes are shown instead, two hex digits each.
 
 # %%
 token_chips(lm.tokenizer, seen.token_ids)
@@ -126,7 +128,7 @@ heatmap(patterns[layer, head], seen.tokens, seen.tokens,
 #
 # After listening, each token is worked on by itself.
 # The **feed-forward network** (FFN) tests its vector for 1,536 features, passes on the ones that respond, and turns them into 576 numbers again.
-# Here are its three steps for block 0, next to the model's.
+# Here are the last two of its steps for block 0, next to the model's.
 
 # %%
 w, bend = block_weights(lm, 0), activation(lm)
@@ -142,7 +144,7 @@ print(f"{tuple(act.shape)}: {n_tokens} tokens, {act.shape[1]:,} features each")
 print(f"{in_ffn / n_weights:.1%} of the model's weights are in its FFNs")
 
 # %% [markdown] tags=["en"]
-# More than half of all weights sit in these tables, and no token can see another one here.
+# More than half of all weights sit in these matrices, and no token can see another one here.
 # Which features fire, and what for? ({{nb:04}})
 
 # %% [markdown] tags=["en"]
@@ -279,14 +281,15 @@ token_chips(lm.tokenizer, written.token_ids)
 # %% [markdown] tags=["en"]
 # **Things to notice**
 #
-# - Asked for one capital, the model goes on to the next country. It was never told to stop, and the end of a text is a token like any other.
+# - The model does not stop at *Rome*, it goes on to the next country. Nothing told it to stop: the end of a text is a token like any other.
 # - Our loop reads the whole text again for every new token; `generate` does not, and gets the same tokens. What does it keep? ({{nb:07}})
 
 # %% [markdown] tags=["en"]
 # ## Break it
 #
-# If attention is what brings *Italy* to the last position, the answer should vanish without it.
-# So give the model the last token alone: the same id, the same weights, the same arithmetic, and nothing to look back at.
+# If all that the last position knows of the others has to come through attention, the answer should vanish when there is nothing to look at.
+# So give the model the last token alone: the same id, the same weights, the same arithmetic.
+# (This removes all context at once; {{nb:03}} takes away one head at a time, {{nb:05}} swaps one word.)
 
 # %%
 alone = trace(lm, seen.token_ids[-1:])["logits"][-1].softmax(dim=-1)
@@ -296,7 +299,7 @@ print(f"{name}: {probs[answer]:.1%} with the whole prompt, {alone[answer]:.1%} w
 print("likeliest now:", *token_labels(lm.tokenizer, alone.topk(5).indices))
 
 # %% [markdown] tags=["en"]
-# The scores, the table and the FFNs are untouched; what is gone is the way back to earlier words.
+# Not one weight has changed; what is gone is the text to look back at.
 
 # %% [markdown] tags=["en"]
 # ## Every part of the model, and where it is explained

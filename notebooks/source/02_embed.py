@@ -126,7 +126,7 @@ print(f"with the mean: ids 100 to 999 {common[100:1000].mean():.2f}, the last 9,
 #
 # A famous example says: *king* − *man* + *woman* ≈ *queen* (Mikolov et al., 2013).
 # It is usually shown with a rule that goes unmentioned: the three words one starts from are not allowed as answers.
-# So here are twenty such questions, chosen before looking, with the answer as it comes, the answer under that rule, and, as a control, the nearest neighbour of the third word with no arithmetic at all.
+# So here are twenty such questions of several kinds, with the answer as it comes, the answer under that rule, and, for comparison, the nearest neighbour of the third word with no arithmetic at all.
 
 # %%
 from helpers.word_lists import GROUPS, QUESTIONS
@@ -150,7 +150,7 @@ for name, right_ones in zip(["as it comes", "by the rule", "no arithmetic"], zip
 #
 # - *Queen* comes out on top even without the rule. Chosen as the only example, it would prove too much: as they come, 7 of the 20 answers are right.
 # - With the rule it is 13, and 4 need no arithmetic: the answer is the third word's neighbour anyway.
-# - *Paris* − *France* finds Berlin and Tokyo, and does not find Rome. So the directions are there, roughly, and by no means everywhere.
+# - Under the rule *Paris* − *France* finds Berlin and Tokyo, and does not find Rome. So the directions are there, roughly, and by no means everywhere.
 
 # %% [markdown] tags=["en"]
 # ## 4 · What does the space look like?
@@ -340,7 +340,7 @@ check_close("scores, the other convention", interleaved / d_head**0.5, scores_at
 # Twelve of its 32 hands go round too slowly to finish even one turn in that time: at larger distances they point where they never pointed in training.
 #
 # Does that matter? Here is a test that a laptop can run.
-# The model reads a passage of 100 tokens twice, and the second reading starts late: its positions are moved on by a gap.
+# The model reads a passage of 64 tokens twice, and the second reading starts late: its positions are moved on by a gap.
 # Whoever can look back across the gap can copy. The measure is **perplexity** over the second reading ({{nb:05}}): 1 is perfect copying, 10 is as unsure as choosing among ten tokens.
 
 # %%
@@ -349,14 +349,15 @@ from helpers.corpus import read_lines
 trained = lm.config.max_position_embeddings
 turns = trained * frequencies(0).cpu() / (2 * torch.pi)  # of each pair, within the trained length
 print(f"pairs that never finish a turn in {trained:,} positions: {(turns < 1).sum()} of {len(turns)}")
-passage = lm.tokenizer.encode(" ".join(read_lines("english")))[: min(100, trained // 4)]
+passage = lm.tokenizer.encode(" ".join(read_lines("english")))[: min(64, trained // 4)]
 half = len(passage)
 
 @torch.inference_mode()
 def perplexity(ids, places):  # of the last `half` tokens
     ids = torch.tensor([ids], device=lm.device)
     mask = torch.ones_like(ids)  # one text: without this, a jump in positions would start another
-    out = lm.model(ids, position_ids=places[None].to(lm.device), attention_mask=mask, logits_to_keep=half)
+    places = places[None].to(lm.device)
+    out = lm.model(ids, position_ids=places, attention_mask=mask, logits_to_keep=half)
     return torch.nn.functional.cross_entropy(out.logits[0, :-1], ids[0, 1 - half :]).exp().item()
 
 # %% [markdown] tags=["en"]
@@ -367,7 +368,7 @@ def perplexity(ids, places):  # of the last `half` tokens
 # - **YaRN** (Peng et al., 2023): hands with more than 32 turns in the trained length stay, those with less than one are slowed four times, the others in between; and all scores grow a little.
 
 # %% tags=["nbval-ignore-output"]
-keep = ((turns - 1) / 31).clamp(0, 1)  # YaRN: 1 for pairs of 32 turns and more, 0 for those of less than one
+keep = ((turns - 1) / 31).clamp(0, 1)  # YaRN: 1 from 32 turns on, 0 below one turn
 slow = torch.arange(d_head // 2) / (d_head // 2 - 1)  # 0 for the fastest pair, 1 for the slowest
 repairs = {"no repair": (lambda f: f, 1), "linear": (lambda f: f / 4, 1), "NTK-aware": (lambda f: f / 4**slow, 1)}
 repairs["YaRN"] = (lambda f: keep * f + (1 - keep) * f / 4, 1.139)  # 0.1 ln 4 + 1, on cosine and sine
@@ -396,14 +397,15 @@ figure.update_yaxes(type="log", dtick=1).add_hline(y=alone, line=dict(dash="dot"
 # | tokens | up to 8,192 | up to 10,240 | up to 12,288 | up to 14,336 | up to 16,384 |
 # |---|---|---|---|---|---|
 # | no repair | 8.7 | 6.4 | 27 | 248 | 761 |
-# | YaRN, factor 4 | 10.2 | 7.3 | 12.1 | 14.9 | 10.6 |
+# | NTK-aware | 10.4 | 7.7 | 12.3 | 14.6 | 11.0 |
+# | YaRN | 10.2 | 7.3 | 12.1 | 14.9 | 10.6 |
 
 # %% [markdown] tags=["en"]
 # ## Try it
 #
 # A score depends on the distance, and each head in its own way.
 # The dot product is linear, so the average over all pairs of tokens is the score of the average query with the average key.
-# Which head cares most about the token just before?
+# Which head cares most about the token right before?
 
 # %%
 distances = torch.arange(41, device=lm.device)
@@ -440,7 +442,7 @@ explorer
 # %% [markdown] tags=["en"]
 # **Things to notice**, with the default prompt
 #
-# - At distance 1 the hands of pair 0, the fastest, lie on each other: it alone adds more than the whole score. Move the key one position on or back and it subtracts.
+# - At distance 1 the hands of pair 0, the fastest, lie on each other: it alone adds more than the whole score. Put the key three positions farther back and it takes as much away.
 # - But pair 0 comes round every six positions. What keeps the head from looking six tokens back? Look at pairs 1 to 12 at distance 1, then at distance 7.
 # - Pair 25 takes away most, and hardly moves over these distances: it lowers the score of every token alike, which softmax does not notice.
 
@@ -632,7 +634,7 @@ else:
 
 # %% [markdown] tags=["en"]
 # 王后 does not exist for Gemma 3: it reads 王 and 后. The arithmetic gives 国王 itself first and 女王, *queen regnant*, second.
-# The neighbours of 国王 are kings in Russian, Spanish and German. And 苹果 lies beside the company: *Apple*, 手机 (mobile phone), *iPhone*; no pear is among the first nine.
+# The neighbours of 国王 are kings in Russian, English and German. And 苹果 lies beside the company: *Apple*, 手机 (mobile phone), *iPhone*; no pear is among the first nine.
 # What a table holds near is what its texts mention together.
 #
 # **"A position encoding is added to the embedding."** True of sinusoidal and learned positions (step 6). With RoPE and ALiBi nothing is added: this model's `embed` is the row of the table and nothing else, and positions enter as angles between queries and keys (step 8), or as a number on the score (step 7).

@@ -5,12 +5,12 @@
 #
 # A token's vector starts out knowing nothing of its neighbours, and yet *The capital of Italy is* ends in *Rome*.
 # Attention is the one place in the model where information moves from one position to another.
-# Here you compute it yourself, from the block's weights to the vector it adds to the stream, and compare every step with the model's own tensors.
+# Here you compute it yourself, from the block's weights to the vector it adds to the stream, and compare what you get with the model's own tensors.
 
 # %% [markdown] tags=["en"]
 # ## What you will see
 #
-# - Eight small steps from one tensor to the next, each equal to the model's: queries, keys, values, rotation, scores, mask, shares, output.
+# - Small steps from one tensor to the next, each equal to the model's: queries, keys, values, scores, mask, shares, mix, output.
 # - All 270 attention patterns of your prompt at once, heads with a job you can name, and what becomes of the answer without them.
 # - What goes wrong, and by how much, when one step is left out or done in the wrong order.
 
@@ -122,7 +122,7 @@ for name, n_left in {"MHA": n_heads, "GQA": n_kv_heads, "MQA": 1}.items():
 
 # %% [markdown] tags=["en"]
 # As MHA this model would hold three copies of each key; copies change no answer, they cost memory.
-# MQA destroys the model: sharing has to be trained in, it cannot be switched on afterwards.
+# As MQA it loses the answer altogether: so much sharing takes further training, it cannot be switched on in a finished model.
 
 # %% [markdown] tags=["en"]
 # ## 3 · How does a query know where a key stands?
@@ -130,7 +130,7 @@ for name, n_left in {"MHA": n_heads, "GQA": n_kv_heads, "MQA": 1}.items():
 # It does not, so far: the same token has the same key at every position.
 # The model therefore turns each query and key by angles that grow with its position, a method known as **RoPE** (rotary position embedding; Su et al., 2021).
 # How the angles are chosen is the subject of {{nb:02}}; here the turned vectors are taken from the trace.
-# Two facts can be checked: turning changes no length, and values are not turned.
+# Two facts can be checked here: turning changes no length, and position 0 is not turned at all. Values are not turned either, as step 7 will confirm.
 
 # %%
 q, k = w.q_norm(q), w.k_norm(k)  # changes nothing here; Qwen 3 and Gemma 3 bring both to a standard length first
@@ -220,7 +220,7 @@ check_close("the stream after attention", seen["embed"] + added, seen[f"block{la
 # ## 9 · What do the other 29 blocks do with this?
 #
 # The same eight steps with other weights, on a stream that already carries what earlier blocks have found.
-# That the recipe holds in all of them is checked in one loop: pattern from the turned queries and keys, output from the pattern.
+# That the recipe holds in all of them is checked in one loop, from the turned queries and keys to the pattern.
 
 # %%
 turned = "_rot" if f"block{layer}.q_rot" in seen else ""  # GPT-2 turns nothing
@@ -248,7 +248,7 @@ lines(range(n_layers), kinds, title="Where attention goes", x_title="block", y_t
       caption=seen.caption("mean over heads and over all tokens but the first"))
 
 # %% [markdown] tags=["en"]
-# From block 3 on, nearly every block puts more than half of its attention on the first token, whatever that token is.
+# From block 3 on, nearly every block puts more than half of its attention on the first token, be it ever so dull: here it is `The`. The exceptions, around blocks 10 and 16, are where the heads with a job sit.
 # It is a parking place: a row must add up to 1, and a head that finds nothing to fetch has to put its share somewhere.
 # The effect is known as the **attention sink** (Xiao et al., 2023).
 #
@@ -339,7 +339,7 @@ for name, wrong in slips.items():
         print(f"{name:12} off by {off:.2f}, stopped by the check")
 
 # %% [markdown] tags=["en"]
-# None of these raises an error by itself, and none of the patterns looks wrong.
+# None of these raises an error by itself, and but for the missing mask none of the patterns looks wrong.
 
 # %% [markdown] tags=["en"]
 # ## Exercises

@@ -28,7 +28,6 @@
 import codecs
 
 import torch
-import transformers
 
 from helpers import check_close, generate, load_model, trace
 from helpers.figures import bars, lines
@@ -37,6 +36,8 @@ from helpers.tokens import token_bytes, token_labels
 
 # %%
 lm = load_model()
+import transformers  # whose rules ours are compared with
+
 prompt = "The capital of France is Paris. The capital of Italy is"
 seen = trace(lm, prompt)
 ids, n_tokens, n_vocab = list(seen.token_ids), len(seen.token_ids), seen["logits"].shape[-1]

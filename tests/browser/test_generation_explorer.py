@@ -175,6 +175,11 @@ def test_without_a_kernel_what_is_computed_lives_and_the_rest_says_so(browser, t
     panel = Panel(page)
     panel.press("Take the likeliest")
     assert panel.options().count() > 0 and len(panel.text()) == 1
+    panel.press("Take the likeliest")
+    explorer.path = explorer.branches[0][:2]
+    assert "".join(panel.text()) != explorer.text, "the chips show bytes by number, the line below them the text"
+    assert panel.box.locator(".tj-gen-whole").text_content() == f"= {explorer.text}"
+    panel.press("Back")
     for i in range(panel.options().count()):
         panel.options().nth(i).click()
         if "no kernel on this page" in panel.sentence():
