@@ -27,12 +27,12 @@
 # ## Set up
 
 # %%
-import torch
-
 from helpers import check_close, generate, load_model, next_token_probs, trace
 from helpers.figures import bars, heatmap, lines, strips
 from helpers.tokens import token_chips, token_labels
 from helpers.weights import activation, block_weights, final_norm, position_vectors, sizes
+
+import torch  # after helpers, which tells it how to wait for its threads
 
 # %%
 lm = load_model()

@@ -29,14 +29,14 @@
 import json
 from collections import Counter
 
-import regex
-import torch
-
 from helpers import ReaderError, check_close, load_model
 from helpers.characters import show_bytes
 from helpers.corpus import read_lines, split_corpus
 from helpers.figures import lines
 from helpers.tokens import byte_alphabet, token_chips, token_labels
+
+import regex
+import torch  # after helpers, which tells it how to wait for its threads
 
 # %% [markdown] tags=["en"]
 # One line drives the whole page: put your own text there, in any language, and run all cells again.

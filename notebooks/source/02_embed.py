@@ -25,14 +25,14 @@
 # ## Set up
 
 # %%
-import torch
-
 from helpers import check_close, load_model, trace
 from helpers.figures import lines, strips
 from helpers.figures.embed import word_map
 from helpers.rope import rope_frequencies, rope_theta, turning
 from helpers.tokens import token_chips, token_labels
 from helpers.weights import block_weights, final_norm, position_vectors, sizes
+
+import torch  # after helpers, which tells it how to wait for its threads
 
 lm = load_model()
 prompt = "The capital of France is Paris. The capital of Italy is"

@@ -24,13 +24,13 @@
 # ## Set up
 
 # %%
-import torch
-
 from helpers import check_close, load_model, trace
 from helpers.errors import CheckFailed
 from helpers.figures import head_grid, lines, strips
 from helpers.intervene import intervene
 from helpers.weights import block_weights, sizes
+
+import torch  # after helpers, which tells it how to wait for its threads
 
 # %%
 lm = load_model()

@@ -26,8 +26,6 @@
 # %%
 from dataclasses import replace
 
-import torch
-
 from helpers import check_close, load_model, trace
 from helpers.ffn import block_modules, hooked, model_shapes
 from helpers.figures import bars, lines, strips
@@ -37,6 +35,8 @@ from helpers.neurons import nearest_tokens
 from helpers.small_models import random_model
 from helpers.tokens import token_labels
 from helpers.weights import activation, block_weights, final_norm, sizes
+
+import torch  # after helpers, which tells it how to wait for its threads
 
 # %%
 lm = load_model()

@@ -27,8 +27,6 @@
 # %%
 from functools import partial
 
-import torch
-
 from helpers import check_close, load_model, trace
 from helpers.errors import CheckFailed
 from helpers.figures import lines, strips
@@ -36,6 +34,8 @@ from helpers.figures.lens import measures, token_grid
 from helpers.layouts import layout_of
 from helpers.tokens import token_labels
 from helpers.weights import activation, block_weights, final_norm, position_vectors, sizes
+
+import torch  # after helpers, which tells it how to wait for its threads
 
 # %%
 lm = load_model()

@@ -27,12 +27,12 @@
 # %%
 import codecs
 
-import torch
-
 from helpers import check_close, generate, load_model, trace
 from helpers.figures import bars, lines
 from helpers.generate import stream
 from helpers.tokens import token_bytes, token_labels
+
+import torch  # after helpers, which tells it how to wait for its threads
 
 # %%
 lm = load_model()

@@ -26,8 +26,6 @@
 # %%
 import statistics
 
-import torch
-
 from helpers import check_close, generate, load_model, trace
 from helpers.corpus import read_lines
 from helpers.errors import CheckFailed
@@ -37,6 +35,8 @@ from helpers.intervene import intervene
 from helpers.kv_cache import cache_bytes, forward_with_cache, keys_values, new_cache
 from helpers.timing import now
 from helpers.weights import activation, block_weights, final_norm, position_vectors, sizes
+
+import torch  # after helpers, which tells it how to wait for its threads
 
 # %%
 lm = load_model()
