@@ -6,10 +6,10 @@ import plotly.graph_objects as go
 
 from helpers.figures.colours import BLUE, cell, cut_note, to_tensor
 from helpers.figures.frame import (
-    CLEAR,
     EDGE,
     FAINT,
     INK,
+    LEGEND,
     MAX_TOKENS,
     ROW,
     WIDTH,
@@ -57,8 +57,7 @@ def lines(
     figure.update_xaxes(plain_axis(), title=axis_title(x_title))
     figure.update_yaxes(plain_axis(), gridcolor=FAINT, title=axis_title(y_title))
     frame(figure, title, caption, (WIDTH - 64 - 2 * EDGE, 300), left=64, below=44, above=26)
-    legend = dict(orientation="h", x=0, xanchor="left", y=1, yanchor="bottom", bgcolor=CLEAR)
-    figure.update_layout(showlegend=len(series) > 1, legend=legend)
+    figure.update_layout(showlegend=len(series) > 1, legend=LEGEND)
     ends = [f"{name} from {float(ys[0]):.3g} to {float(ys[-1]):.3g}" for name, ys in series.items()]
     over = f"{y_title} over {x_title} from {x[0]:g} to {x[-1]:g}"
     return described(figure, f"Line chart: {title}. {over}: {listed(ends)}.")

@@ -7,10 +7,10 @@ import plotly.graph_objects as go
 from helpers.figures.charts import SERIES, SYMBOLS
 from helpers.figures.colours import cell
 from helpers.figures.frame import (
-    CLEAR,
     EDGE,
     FAINT,
     INK,
+    LEGEND,
     WIDTH,
     axis_title,
     described,
@@ -40,8 +40,7 @@ def dots(
     figure.update_yaxes(axis, range=[len(names) - 0.5, -0.5], mirror=False)
     left = label_pixels(names) + EDGE
     frame(figure, title, caption, (WIDTH - left - 2 * EDGE, ROW * len(names)), left, below=44, above=26)
-    legend = dict(orientation="h", x=0, xanchor="left", y=1, yanchor="bottom", bgcolor=CLEAR)
-    figure.update_layout(showlegend=True, legend=legend)
+    figure.update_layout(showlegend=True, legend=LEGEND)
     said = [
         f"{name}: " + ", ".join(f"{row} {value:.3g}" for row, value in zip(rows, values, strict=True))
         for name, values in series.items()

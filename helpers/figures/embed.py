@@ -12,6 +12,7 @@ from helpers.figures.frame import (
     EDGE,
     FAINT,
     INK,
+    LEGEND,
     WIDTH,
     axis_title,
     described,
@@ -50,8 +51,7 @@ def word_map(points, labels: Sequence[str], groups: Sequence[str], title: str, c
     frame(figure, title, caption, (WIDTH - 40 - EDGE, HEIGHTS[points.shape[1]]), left=40, below=30, above=26)
     if points.shape[1] == 3:
         figure.update_layout(dragmode="orbit")
-    legend = dict(orientation="h", x=0, xanchor="left", y=1, yanchor="bottom", bgcolor=CLEAR)
-    figure.update_layout(showlegend=len(names) > 1, legend=legend)
+    figure.update_layout(showlegend=len(names) > 1, legend=LEGEND)
     return described(figure, f"Map of {len(labels)} words: {title}. {_neighbours(points, shown)}.")
 
 

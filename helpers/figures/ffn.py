@@ -7,9 +7,9 @@ import plotly.graph_objects as go
 from helpers.figures.charts import SERIES
 from helpers.figures.colours import BLUE, ORANGE, cut_note, to_tensor
 from helpers.figures.frame import (
-    CLEAR,
     EDGE,
     INK,
+    LEGEND,
     MAX_TOKENS,
     ROW,
     described,
@@ -54,7 +54,7 @@ def stacked_shares(rows: Mapping[str, Sequence[float]], parts: Sequence[str], ti
     figure.update_yaxes(token_axis(names, ROW), range=[len(names) - 0.5, -0.5], mirror=False)
     left = label_pixels(names) + EDGE
     frame(figure, title, caption, (WIDE - left, 1.3 * ROW * len(names)), left, below=6, above=26)
-    legend = dict(orientation="h", x=0, xanchor="left", y=1, yanchor="bottom", bgcolor=CLEAR, traceorder="normal")
+    legend = LEGEND | dict(traceorder="normal")
     figure.update_layout(barmode="stack", showlegend=True, legend=legend)
     listing = [
         f"{name}: " + ", ".join(f"{part} {share:.1%}" for part, share in zip(parts, shares, strict=True))

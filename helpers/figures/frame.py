@@ -7,6 +7,7 @@ from helpers.figures.words import escape, shorten, text_width, wrapped
 INK = "#767676"  # contrast 4.5 on white, 4.2 on #111; no grey reaches 4.5 on both
 FAINT = "rgba(128,128,128,0.35)"
 CLEAR = "rgba(0,0,0,0)"
+LEGEND = dict(orientation="h", x=0, xanchor="left", y=1, yanchor="bottom", bgcolor=CLEAR)  # above the plot
 SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 WIDTH, MIN_WIDTH, EDGE, ROW = 720, 480, 12, 24  # pixels
