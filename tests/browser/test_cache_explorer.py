@@ -1,12 +1,11 @@
 """The KV cache explorer in JupyterLab and on a page without a kernel, against Python's own numbers."""
 
-import statistics
-
 import pytest
 
 from helpers import trace
 from helpers.widgets.cache import CacheExplorer
 from helpers.widgets.static import static_html
+from tests.browser.painted import report_painted
 from tests.browser.test_attention_explorer import MEASURE
 from tests.tiny import tiny
 
@@ -132,12 +131,7 @@ def test_every_move_is_painted(panel, record_property):
     for step in range(30):
         panel.page.keyboard.press(["ArrowDown", "ArrowRight", "ArrowUp", "ArrowLeft"][step // 3 % 4])
         panel.page.wait_for_function("count => window.painted.length === count", arg=step + 1)
-    painted = panel.page.evaluate("window.painted")
-    times = sorted(ms for ms, _ in painted)
-    print(f"30 moves: median {statistics.median(times):.0f} ms, 95th percentile {times[28]:.0f} ms")
-    record_property("painted_ms_median", statistics.median(times))
-    record_property("painted_ms_p95", times[28])
-    assert [changed for _, changed in painted] == [True] * 30
+    report_painted(panel.page, 30, record_property)
 
 
 def test_screenshots_and_a_stopped_kernel(notebook, panel, screenshot):

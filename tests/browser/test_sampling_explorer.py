@@ -1,12 +1,12 @@
 """The sampling explorer in JupyterLab: mouse, keyboard, Python on the other side, and no kernel at all."""
 
 import json
-import statistics
 
 import nbformat
 import pytest
 
 from tests.browser.lab import ARTIFACTS
+from tests.browser.painted import report_painted
 
 SET_UP = """
 from helpers import load_model, trace
@@ -156,13 +156,7 @@ def test_explorers_are_independent(notebook, panel):
 def test_every_step_of_a_drag_is_painted(panel, record_property):
     panel.page.evaluate(MEASURE, panel.slider("top_p").element_handle())
     panel.drag("top_p", 1, 0.02, steps=60)
-    painted = panel.page.evaluate("window.painted")
-    times = sorted(ms for ms, _ in painted)
-    median, p95 = statistics.median(times), times[int(0.95 * len(times))]
-    print(f"60 steps of a drag: {len(times)} painted, median {median:.0f} ms, 95th percentile {p95:.0f} ms")
-    record_property("painted_ms_median", median)
-    record_property("painted_ms_p95", p95)
-    assert [changed for _, changed in painted] == [True] * 60
+    report_painted(panel.page, 60, record_property)
 
 
 MEASURE = """slider => {
