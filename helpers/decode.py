@@ -19,7 +19,8 @@ CHANGING_ROTATION = ("dynamic", "longrope")  # angles that depend on how long th
 
 
 def can_decode(lm) -> bool:
-    """Is this model one whose step is written here? Float32, every layer looking at all tokens, no hooks to honour."""
+    """Is this model one whose step is written here? Float32, every layer looking at all tokens, nothing to honour:
+    no hooks, no attention function of the reader's own."""
     config, modules = lm.model.config, list(lm.model.modules())
     kinds = set(getattr(config, "layer_types", None) or ()) | {getattr(config, "sliding_window", None) and "sliding"}
     rotation = (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default")
@@ -28,6 +29,7 @@ def can_decode(lm) -> bool:
         and kinds <= {"full_attention", None}
         and rotation not in CHANGING_ROTATION
         and lm.model.dtype == torch.float32
+        and config._attn_implementation in ("eager", "sdpa")
         and not any(module._forward_hooks or module._forward_pre_hooks for module in modules)
     )
 

@@ -1,0 +1,49 @@
+"""The most memory that a computation holds at once."""
+
+from collections.abc import Callable
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
+
+
+def peak_of(compute: Callable[[], object], device: torch.device | str = "cpu") -> int:
+    """Bytes of the tensors that `compute()` makes and holds at one time, its result included, its inputs not.
+
+    On a CUDA device the allocator's own count. Elsewhere the tensors that operations return are followed; what an
+    operation takes and gives back within itself is not seen.
+    """
+    device = torch.device(device)
+    if device.type == "cuda":
+        torch.cuda.synchronize(device)
+        torch.cuda.reset_peak_memory_stats(device)
+        before = torch.cuda.memory_allocated(device)
+        compute()
+        torch.cuda.synchronize(device)
+        return torch.cuda.max_memory_allocated(device) - before
+    with _LiveTensors() as tensors:
+        compute()
+    return tensors.peak
+
+
+class _LiveTensors(TorchDispatchMode):
+    """Follows the tensors that operations have made and that are still in use."""
+
+    def __init__(self):
+        super().__init__()
+        self.live, self.peak = {}, 0  # {storage: (weak reference, bytes)}
+
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+        returned = function(*args, **(kwargs or {}))
+        given = {storage._cdata for storage in _storages((args, kwargs))}
+        for storage in _storages(returned):
+            if storage._cdata not in given:  # neither a view nor an operation in place
+                self.live[storage._cdata] = StorageWeakRef(storage), storage.nbytes()
+        self.live = {key: kept for key, kept in self.live.items() if not kept[0].expired()}
+        self.peak = max(self.peak, sum(n_bytes for _, n_bytes in self.live.values()))
+        return returned
+
+
+def _storages(values) -> list[torch.UntypedStorage]:
+    return [leaf.untyped_storage() for leaf in tree_leaves(values) if isinstance(leaf, torch.Tensor)]
