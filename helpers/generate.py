@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from helpers.decode import Decoder, can_decode
-from helpers.errors import ReaderError
 from helpers.kv_cache import forward_with_cache, n_cached, new_cache
+from helpers.model import prompt_ids as ids_of
 from helpers.sampling import greedy_id, next_token_probs, penalize_repetition, sample
-from helpers.sampling_checks import check_ids, check_settings
+from helpers.sampling_checks import check_settings
 from helpers.timing import now
 from helpers.tokens import token_bytes
 
@@ -46,7 +46,7 @@ def generate(
     """
     prompt_ids, steps = _start(lm, prompt, max_new_tokens, cache, seed, settings)
     ids, seconds = map(list, zip(*steps, strict=True))
-    text = "".join(_pieces(lm, prompt_ids, ids))
+    text = "".join(text_pieces(lm, prompt_ids, ids))
     return Generation(prompt_ids, ids, text, _stopped_by(lm, ids, max_new_tokens), seconds[0], seconds[1:])
 
 
@@ -58,23 +58,23 @@ def stream(
     A character spread over several tokens is held back until its last byte is there.
     """
     prompt_ids, steps = _start(lm, prompt, max_new_tokens, cache, seed, settings)
-    return _pieces(lm, prompt_ids, (token_id for token_id, _ in steps))
+    return text_pieces(lm, prompt_ids, (token_id for token_id, _ in steps))
 
 
 def _start(lm, prompt, max_new_tokens, cache, seed, settings):
     """The prompt's ids and the steps that follow, once everything asked for is known to be possible."""
     check_settings(max_new_tokens=max_new_tokens, seed=seed)
     choose = _chooser(seed, **settings)
-    prompt_ids = lm.encode(prompt) if isinstance(prompt, str) else [int(i) for i in prompt]
-    check_ids("prompt", prompt_ids, lm.model.get_input_embeddings().num_embeddings)
-    return prompt_ids, _steps(lm, prompt_ids, min(max_new_tokens, _room(lm, prompt_ids)), cache, choose)
+    prompt_ids = ids_of(lm, prompt)
+    room = lm.n_places - len(prompt_ids) + 1  # the last token is chosen when the context window is full
+    return prompt_ids, _steps(lm, prompt_ids, min(max_new_tokens, room), cache, choose)
 
 
 @torch.inference_mode()
 def _steps(lm, prompt_ids, n_steps, cache, choose) -> Iterator[tuple[int, float]]:
     """Yield (new token id, seconds it took)."""
     step = _cached(lm, len(prompt_ids) + n_steps) if cache else partial(_forward, lm, past=None)
-    ids, unseen, stop_ids = list(prompt_ids), prompt_ids, _stop_ids(lm)
+    ids, unseen, stop_ids = list(prompt_ids), prompt_ids, stop_token_ids(lm)
     for _ in range(n_steps):
         start = now(lm.device)
         ids.append(choose(step(unseen), ids))
@@ -105,7 +105,7 @@ def _chooser(seed, temperature=0.0, repetition_penalty=1.0, **settings) -> Calla
     """The function (logits, ids so far) -> next id."""
     settings |= {"temperature": temperature, "repetition_penalty": repetition_penalty}
     check_settings(**settings)
-    generator = torch.Generator().manual_seed(seed)
+    generator = torch.Generator().manual_seed(int(seed))
 
     def choose(logits, ids):
         if temperature == 0:
@@ -115,15 +115,7 @@ def _chooser(seed, temperature=0.0, repetition_penalty=1.0, **settings) -> Calla
     return choose
 
 
-def _room(lm, prompt_ids) -> int:
-    """How many tokens can follow: the last one is chosen when the context window is full."""
-    n_tokens, window = len(prompt_ids), lm.config.get_text_config(decoder=True).max_position_embeddings
-    if not 1 <= n_tokens <= window:
-        raise ReaderError(f"The prompt has {n_tokens} tokens: {lm.name} can continue 1 to {window}.")
-    return window - n_tokens + 1
-
-
-def _stop_ids(lm) -> set[int]:
+def stop_token_ids(lm) -> set[int]:
     """Every id that the model, its configuration or its tokenizer calls an end of text."""
     named = (lm.model.generation_config.eos_token_id, lm.config.eos_token_id, lm.tokenizer.eos_token_id)
     lists = [ids if isinstance(ids, list) else [ids] for ids in named]
@@ -131,14 +123,17 @@ def _stop_ids(lm) -> set[int]:
 
 
 def _stopped_by(lm, ids, max_new_tokens) -> str:
-    if ids[-1] in _stop_ids(lm):
+    if ids[-1] in stop_token_ids(lm):
         return "stop token"
     return "max_new_tokens" if len(ids) == max_new_tokens else "context window"
 
 
-def _pieces(lm, prompt_ids: list[int], ids: Iterable[int]) -> Iterator[str]:
-    """The text of `ids`, whole characters only; bytes that can become none are shown as U+FFFD."""
-    decoder, stop_ids = codecs.getincrementaldecoder("utf-8")(errors="replace"), _stop_ids(lm)
+def text_pieces(lm, prompt_ids: list[int], ids: Iterable[int]) -> Iterator[str]:
+    """The text of the tokens `ids` after `prompt_ids`, piece by piece, without stop tokens.
+
+    A piece holds whole characters only; bytes that can become none are shown as U+FFFD.
+    """
+    decoder, stop_ids = codecs.getincrementaldecoder("utf-8")(errors="replace"), stop_token_ids(lm)
     for token_id in prompt_ids[-3:]:  # a prompt given as ids may end within a character
         decoder.decode(token_bytes(lm.tokenizer, token_id))
     for token_id in ids:
@@ -146,3 +141,6 @@ def _pieces(lm, prompt_ids: list[int], ids: Iterable[int]) -> Iterator[str]:
             yield piece
     if piece := decoder.decode(b"", final=True):
         yield piece
+
+
+_stop_ids, _pieces = stop_token_ids, text_pieces  # the names that helpers.widgets.generation asks for

@@ -1,8 +1,10 @@
 """Loads a real model: one of the two bundled ones, any id of the Hugging Face Hub, or a local folder."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
+from reprlib import repr as short
 
 import torch
 from transformers import GenerationConfig, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerFast
@@ -15,8 +17,9 @@ from helpers.gguf_file import GgufFile
 from helpers.gguf_model import build_model
 from helpers.hub import load_from_hub
 from helpers.runtime import cap_threads
+from helpers.sampling_checks import check_ids
 
-__all__ = ["LoadedModel", "cache_dir", "load_model"]
+__all__ = ["LoadedModel", "cache_dir", "load_model", "prompt_ids"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,11 +35,23 @@ class LoadedModel:
     def __repr__(self) -> str:
         return f"LoadedModel({self.name!r}, {self.model.dtype}, {self.device})"
 
+    @property
+    def n_places(self) -> float:
+        """How many tokens fit into the context window; infinite where the configuration names no limit."""
+        return getattr(self.config, "max_position_embeddings", None) or math.inf
+
+    @property
+    def n_vocab(self) -> int:
+        """How many token ids the model knows: the rows of its embedding table."""
+        return self.model.get_input_embeddings().num_embeddings
+
     def encode(self, text: str) -> list[int]:
         """Token ids as the model's own tokenizer makes them; Gemma's begin with `<bos>`.
 
-        ReaderError on empty text, and on more tokens than the model's context has places.
+        ReaderError on what is no text, on empty text, and on more tokens than the context window has places.
         """
+        if not isinstance(text, str):
+            raise ReaderError(f"The prompt is {short(text)}, which is no text: put it between quotation marks.")
         if not text:
             raise ReaderError("The prompt is empty: the model needs at least one token, so put some text there.")
         if any("\ud800" <= character <= "\udfff" for character in text):
@@ -44,14 +59,34 @@ class LoadedModel:
         ids = self.tokenizer.encode(text)
         if not ids:
             raise ReaderError(f"{self.name} has no token for anything in this prompt: add some text to it.")
-        places = getattr(self.config, "max_position_embeddings", None) or len(ids)
-        if len(ids) > places:
-            raise ReaderError(f"The prompt has {len(ids)} tokens, but {self.name} has {places} places: shorten it.")
+        return self._fitting(ids)
+
+    def _fitting(self, ids: list[int]) -> list[int]:
+        if len(ids) > self.n_places:
+            said = f"The prompt has {len(ids)} tokens, but {self.name} has {self.n_places} places: shorten it."
+            raise ReaderError(said)
         return ids
 
     def decode(self, ids: Sequence[int]) -> str:
-        """The text of these token ids, special tokens written out."""
-        return self.tokenizer.decode(ids, clean_up_tokenization_spaces=False)
+        """The text of these token ids, special tokens written out. ReaderError on ids that the model lacks."""
+        return self.tokenizer.decode(check_ids("ids", ids, self.n_vocab), clean_up_tokenization_spaces=False)
+
+
+def prompt_ids(lm: LoadedModel, prompt: str | Sequence[int]) -> list[int]:
+    """The token ids of a prompt that is a text, or a list, a tensor or an array (n_tokens,) of token ids.
+
+    ReaderError: `lm` is no loaded model, an empty prompt, one longer than the context window, ids that `lm` lacks.
+    """
+    if not isinstance(lm, LoadedModel):
+        raise ReaderError(
+            f"First comes the model, lm = load_model(), and then the prompt; here {short(lm)} comes first."
+        )
+    if isinstance(prompt, str):
+        return lm.encode(prompt)
+    ids = check_ids("The prompt is a text or token ids", prompt, lm.n_vocab)
+    if not ids:
+        raise ReaderError("The list of token ids is empty: the model needs at least one.")
+    return lm._fitting(ids)
 
 
 def load_model(

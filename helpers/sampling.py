@@ -18,8 +18,10 @@ def penalize_repetition(logits: Tensor, penalty: float, context_ids: Sequence[in
     """Divide the positive logits of the context's tokens by `penalty`, multiply the negative ones.
 
     A token that occurs twice is penalized once. Source: Keskar et al., CTRL (2019), section 4.1.
+    ReaderError: ids that are not whole numbers, or that `logits` (n_vocab,) lack.
     """
-    ids = torch.as_tensor(context_ids, dtype=torch.long, device=logits.device)
+    listed = check_ids("context_ids", context_ids, len(logits))
+    ids = torch.tensor(listed, dtype=torch.long, device=logits.device)
     before = logits[ids]
     after = torch.where(before < 0, before * penalty, before / penalty)
     return logits.index_copy(0, ids, after)
@@ -88,8 +90,8 @@ def warped_logits(logits: Tensor, context_ids=None, **settings) -> Iterator[tupl
     Settings and errors are those of `next_token_probs`.
     """
     check_settings(**settings)
-    logits, context_ids = check_logits(logits), () if context_ids is None else context_ids
-    check_ids("context_ids", context_ids, len(logits))
+    logits = check_logits(logits)
+    context_ids = check_ids("context_ids", () if context_ids is None else context_ids, len(logits))
     yield "logits", logits
     for name, step in processors(context_ids=context_ids, **settings).items():
         logits = step(logits)

@@ -3,7 +3,6 @@
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from numbers import Integral
 from textwrap import shorten
 
 import torch
@@ -12,7 +11,7 @@ from torch import Tensor
 from helpers.errors import ReaderError
 from helpers.layouts import covered_modules, head_size, layout_of
 from helpers.memory import available_bytes
-from helpers.model import LoadedModel
+from helpers.model import LoadedModel, prompt_ids
 from helpers.recording import recording
 from helpers.tokens import token_labels
 
@@ -83,15 +82,15 @@ def trace(lm: LoadedModel, prompt: str | Sequence[int]) -> Trace:
     ReaderError: an empty or too long prompt, ids that the vocabulary lacks, an unknown architecture,
     too little memory, logits that are not finite.
     """
+    token_ids = prompt_ids(lm, prompt)
     layout = layout_of(lm.model)
-    text = prompt if isinstance(prompt, str) else None
-    token_ids = _checked_ids(lm, prompt) if text is None else lm.encode(text)
     _check_memory(lm, len(token_ids))
     ids = torch.tensor([token_ids], device=lm.device)
     with torch.no_grad(), recording(lm.model, layout) as kept:
         out = lm.model(input_ids=ids, attention_mask=torch.ones_like(ids), use_cache=False)
     tensors = {**kept.tensors, "logits": out.logits[0]}
     _check_finite(lm.name, tensors)
+    text = prompt if isinstance(prompt, str) else None
     return Trace(tensors, token_ids, token_labels(lm.tokenizer, token_ids), lm.name, text)
 
 
@@ -104,20 +103,6 @@ def trace_bytes(lm: LoadedModel, n_tokens: int) -> int:
     per_token = 6 * c.hidden_size + heads + 3 * d_mlp * getattr(c, "num_experts_per_tok", 1)
     blocks = c.num_hidden_layers * (n_tokens * per_token + 2 * c.num_attention_heads * n_tokens**2)
     return (blocks + n_tokens * (2 * c.hidden_size + c.vocab_size)) * lm.model.dtype.itemsize
-
-
-def _checked_ids(lm: LoadedModel, prompt: Sequence[int]) -> list[int]:
-    ids = prompt.tolist() if hasattr(prompt, "tolist") else prompt
-    if not isinstance(ids, list | tuple) or not all(isinstance(i, Integral) for i in ids):
-        raise ReaderError("A prompt is a text or a flat list of token ids (whole numbers); this is neither.")
-    n_vocab, limit = lm.config.vocab_size, lm.config.max_position_embeddings
-    if not ids:
-        raise ReaderError("The list of token ids is empty: the model needs at least one.")
-    if outside := [i for i in ids if not 0 <= i < n_vocab]:
-        raise ReaderError(f"There is no token {outside[0]}: {lm.name} has 0 to {n_vocab - 1}; give it text.")
-    if len(ids) > limit:
-        raise ReaderError(f"These are {len(ids)} tokens, but {lm.name} has {limit} places: use fewer.")
-    return [int(i) for i in ids]
 
 
 def _check_memory(lm: LoadedModel, n_tokens: int) -> None:

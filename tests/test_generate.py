@@ -2,6 +2,7 @@
 
 import warnings
 
+import numpy as np
 import pytest
 import torch
 
@@ -100,13 +101,29 @@ def test_stops_when_the_context_window_is_full(arch, cache):
 
 
 MISTAKES = {
-    "empty": ("", {}),
-    "0 tokens": ([], {}),
+    "prompt is empty": ("", {}),
+    "list of token ids is empty": ([], {}),
     f"{CONTEXT + 1} tokens": ([1] * (CONTEXT + 1), {}),
-    "prompt: ids go from 0": ([1, 10**6], {}),
+    "no token 1000000: ids go from 0 to 289": ([1, 10**6], {}),
+    "no token -1": ([-1], {}),
+    "whole numbers in a flat list, and 1.5 is none": ([1.5, 2.0], {}),
+    "whole numbers in a flat list, and True is none": ([True, 2], {}),
+    r"whole numbers in a flat list, and \[1, 2\] is none": ([[1, 2]], {}),
+    "and 2.0 is none": (torch.tensor([2.0]), {}),
+    "and False is none": (torch.tensor([False]), {}),
+    r"is needed, not tensor\(3\)": (torch.tensor(3), {}),
+    "is needed, not None": (None, {}),
+    "is needed, not b'Hello'": (b"Hello", {}),
+    "is needed, not 7": (7, {}),
+    "half of a character": ("a\ud83d", {}),
     "max_new_tokens=0": ("Hello", {"max_new_tokens": 0}),
+    "max_new_tokens=-1": ("Hello", {"max_new_tokens": -1}),
     "max_new_tokens=2.0": ("Hello", {"max_new_tokens": 2.0}),
+    "max_new_tokens='5'": ("Hello", {"max_new_tokens": "5"}),
+    "max_new_tokens=True": ("Hello", {"max_new_tokens": True}),
     "seed=-1": ("Hello", {"seed": -1}),
+    f"seed={2**70} cannot be used: it must be a whole number from 0": ("Hello", {"seed": 2**70}),
+    "seed=None": ("Hello", {"seed": None}),
     "temperature=-1": ("Hello", {"temperature": -1}),
     "top_p=0": ("Hello", {"top_p": 0}),
     "no setting 'temprature'": ("Hello", {"temprature": 1.0}),
@@ -119,6 +136,27 @@ def test_what_cannot_be_is_answered_with_a_sentence_at_once(write, said):
     prompt, options = MISTAKES[said]
     with pytest.raises(ReaderError, match=said):
         write(tiny("llama"), prompt, **options)
+
+
+@pytest.mark.parametrize("write", (generate, stream))
+def test_the_model_comes_first(write):
+    with pytest.raises(ReaderError, match="First comes the model, lm = load_model.*here 'Hello' comes first"):
+        write("Hello", tiny("llama"))
+
+
+@pytest.mark.parametrize("kind", (tuple, torch.tensor, np.array, lambda ids: [*torch.tensor(ids)]))
+def test_ids_may_be_a_tensor_or_an_array(kind):
+    lm = tiny("llama")
+    ids = lm.encode("Hello world")
+    assert generate(lm, kind(ids), 5) == generate(lm, ids, 5)
+    assert lm.decode(kind(ids)) == "Hello world"
+
+
+def test_whole_numbers_may_be_numpys():
+    lm = tiny("llama")
+    settings = {"temperature": np.float32(1.5), "top_k": np.int64(9)}
+    plain = generate(lm, "Hello", 5, seed=3, temperature=1.5, top_k=9)
+    assert generate(lm, "Hello", np.int64(5), seed=np.int64(3), **settings) == plain
 
 
 def replace_the_model(monkeypatch, forward):

@@ -3,7 +3,9 @@
 import itertools
 import math
 import random
+from fractions import Fraction
 
+import numpy as np
 import pytest
 import torch
 from transformers import (
@@ -16,7 +18,7 @@ from transformers import (
 )
 
 from helpers.errors import ReaderError
-from helpers.sampling import greedy_id, next_token_probs, sample, sampling_steps, warped_logits
+from helpers.sampling import greedy_id, next_token_probs, penalize_repetition, sample, sampling_steps, warped_logits
 from tests.tiny import tiny
 
 GRID = {
@@ -159,8 +161,14 @@ def test_repeated_tokens_are_penalized_once_and_away_from_the_sign():
 
 def test_context_ids_may_be_a_tensor():
     logits = logits_of("spread")
-    both = [next_token_probs(logits, 1, 0, 1, 0, 1.3, ids) for ids in (CONTEXT, torch.tensor(CONTEXT))]
-    assert torch.equal(*both)
+    right = next_token_probs(logits, 1, 0, 1, 0, 1.3, CONTEXT)
+    for kind in (torch.tensor, np.array):
+        assert torch.equal(next_token_probs(logits, 1, 0, 1, 0, 1.3, kind(CONTEXT)), right)
+
+
+def test_the_penalty_itself_takes_only_ids():
+    with pytest.raises(ReaderError, match="context_ids: token ids are whole numbers in a flat list, and 1.5 is none"):
+        penalize_repetition(torch.zeros(4), 1.2, [1.5])
 
 
 @pytest.mark.parametrize("kind", (*KINDS, "one token"))
@@ -225,6 +233,10 @@ def test_draws_follow_the_probabilities_and_the_seed():
         ({"temperature": math.nan}, "temperature=nan"),
         ({"temperature": math.inf}, "temperature=inf"),
         ({"temperature": "hot"}, "temperature='hot'"),
+        ({"temperature": True}, "temperature=True"),
+        ({"temperature": 10**400}, "must be 0 .greedy. or a positive number"),
+        ({"temperature": Fraction(1, 2)}, "temperature=Fraction"),
+        ({"repetition_penalty": 10**400}, "must be a positive number"),
         ({"temperature": 1e-44}, "too small"),
         ({"top_k": -1}, "top_k=-1"),
         ({"top_k": 2.5}, "top_k=2.5"),
@@ -233,8 +245,13 @@ def test_draws_follow_the_probabilities_and_the_seed():
         ({"min_p": -0.1}, "min_p=-0.1"),
         ({"min_p": 1.5}, "min_p=1.5"),
         ({"repetition_penalty": 0}, "repetition_penalty=0"),
-        ({"repetition_penalty": 1.2, "context_ids": [4]}, "from 0 to 3"),
-        ({"repetition_penalty": 1.2, "context_ids": [-1]}, "from 0 to 3"),
+        ({"repetition_penalty": 1.2, "context_ids": [4]}, "context_ids: there is no token 4: ids go from 0 to 3"),
+        ({"repetition_penalty": 1.2, "context_ids": [-1]}, "no token -1: ids go from 0 to 3"),
+        ({"context_ids": [1.5]}, "context_ids: token ids are whole numbers in a flat list, and 1.5 is none"),
+        ({"context_ids": torch.tensor([1.0])}, "and 1.0 is none"),
+        ({"context_ids": [False]}, "and False is none"),
+        ({"context_ids": [[1]]}, r"and \[1\] is none"),
+        ({"context_ids": 1}, "a flat list of token ids .* not 1"),
     ),
     ids=str,
 )

@@ -195,9 +195,11 @@ def test_text_and_its_ids_give_the_same_trace():
     [
         ("", "empty"),
         ([], "empty"),
-        ([5, 290], "no token 290: tiny-llama has 0 to 289"),
+        ([5, 290], "no token 290: ids go from 0 to 289"),
         ([-1], "no token -1"),
         ([0.5], "whole numbers"),
+        ([True], "whole numbers"),
+        (torch.tensor([[1, 2]]), "flat list"),
         ([[1, 2]], "flat list"),
         (None, "whole numbers"),
         (b"Hello", "whole numbers"),
