@@ -6,24 +6,26 @@ from torch import Tensor
 from helpers.errors import CheckFailed
 
 
-def check_close(name: str, ours, model, rtol: float = 1e-4, atol: float = 1e-4) -> None:
+def check_close(name: str, ours, theirs, rtol: float = 1e-4, atol: float = 1e-4, *, against="the model") -> None:
     """Print that `ours` is the model's tensor, with the largest difference; raise CheckFailed when it is not.
 
-    Allowed is |ours - model| <= atol + rtol * |model|, in float64. Equal infinities count as equal, so that
-    masked scores can be compared; NaN never does. The tensors may live on different devices.
+    Allowed is |ours - theirs| <= atol + rtol * |theirs|, in float64; whole numbers (ids, counts) must be equal.
+    Equal infinities count as equal, so that masked scores can be compared; NaN never does. The tensors may live on
+    different devices. `against` completes "same as …" where `theirs` is not the model's.
     """
-    given, ours, model = ours, _numbers(ours), as_float64(model)
+    rtol, atol = _within(theirs, rtol, atol)
+    given, ours, theirs = ours, _numbers(ours), as_float64(theirs)
     if ours is None:
-        raise CheckFailed(f"{name}: ours is a {type(given).__name__}, not {_kind(model)} of real numbers.")
-    if ours.shape != model.shape:
-        raise CheckFailed(f"{name}: ours has shape {shape(ours)}, the model's has shape {shape(model)}.")
-    for whose, values in (("ours", ours), ("the model's", model)):
+        raise CheckFailed(f"{name}: ours is a {type(given).__name__}, not {_kind(theirs)} of real numbers.")
+    if ours.shape != theirs.shape:
+        raise CheckFailed(f"{name}: the shapes differ: ours {shape(ours)}, {against} {shape(theirs)}.")
+    for whose, values in (("ours", ours), (against, theirs)):
         if values.isnan().any():
-            raise CheckFailed(f"{name}: {whose} is not a number (NaN) at {_first(values.isnan())}.")
-    if not _close(ours, model, rtol, atol):
-        allowed = f"allowed is {atol:g} + {rtol:g} of the value"
-        raise CheckFailed(f"{name}: {_worst(ours, model, rtol, ('ours', 'the model has'))}; {allowed}.")
-    print(f"{name} {shape(ours)}: same as the model, largest difference {_largest(ours, model)}")
+            raise CheckFailed(f"{name}: not a number (NaN): {whose}, at {_first(values.isnan())}.")
+    if not _close(ours, theirs, rtol, atol):
+        allowed = f"allowed is {atol:g} + {rtol:g} of the value" if rtol or atol else "they must be equal"
+        raise CheckFailed(f"{name}: {_worst(ours, theirs, rtol, ('ours', against))}; {allowed}.")
+    print(f"{name} {shape(ours)}: same as {against}, largest difference {_largest(ours, theirs)}")
 
 
 def check_answer(name: str, answer, right, mistakes=None, rtol: float = 1e-4, atol: float = 1e-4) -> None:
@@ -31,8 +33,8 @@ def check_answer(name: str, answer, right, mistakes=None, rtol: float = 1e-4, at
 
     `mistakes` maps a hint to the value a typical slip gives; an answer equal to it is refused with that hint.
     """
-    if not_begun(answer):
-        print(f"Not done yet: {name}. Put your own code in place of the ... and run the cell again.")
+    if answer is ...:
+        say_not_begun(name)
     elif same_value(answer, right, rtol, atol):
         print(f"Right: {name}.")
     else:
@@ -40,20 +42,25 @@ def check_answer(name: str, answer, right, mistakes=None, rtol: float = 1e-4, at
         raise CheckFailed(f"{name}, not yet: {hints[0] if hints else difference(answer, right, rtol)}")
 
 
-def not_begun(answer) -> bool:
-    """Is the answer still the `...` it was given as, or nothing at all?"""
-    return answer is None or answer is ...
+def say_not_begun(name: str) -> None:
+    """What a check prints for an answer that is still the `...` it was given as."""
+    print(f"Not done yet: {name}. Put your own code in place of the ... and run the cell again.")
 
 
 def same_value(answer, value, rtol: float = 1e-4, atol: float = 1e-4) -> bool:
-    """Is the answer this value: same shape, close numbers, NaN where the value is NaN? Text never is."""
+    """Is the answer this value: same shape, close numbers (equal ones where the value is whole numbers)?
+
+    NaN is the same where the value is NaN; text never is the same.
+    """
     numbers = _numbers(answer)
-    return numbers is not None and _close(numbers, as_float64(value), rtol, atol)
+    return numbers is not None and _close(numbers, as_float64(value), *_within(value, rtol, atol))
 
 
 def difference(answer, right, rtol: float = 1e-4) -> str:
     """One sentence: how an answer differs from the right one, in kind, in shape, or by how much and where."""
     numbers, right = _numbers(answer), as_float64(right)
+    if answer is None:
+        return "your answer is None: is `return` missing, or was the value printed and not kept?"
     if numbers is None:
         return f"your answer is a {type(answer).__name__}, expected {_kind(right)}."
     if numbers.shape != right.shape:
@@ -82,26 +89,37 @@ def _numbers(answer) -> Tensor | None:
         return None
 
 
-def _close(ours: Tensor, model: Tensor, rtol: float, atol: float) -> bool:
-    return ours.shape == model.shape and torch.allclose(ours, model, rtol, atol, equal_nan=True)
+def _within(values, rtol: float, atol: float) -> tuple[float, float]:
+    """rtol and atol; none for whole numbers, where 1e-4 of token id 49,000 would let four other tokens pass."""
+    kind = torch.as_tensor(values).dtype
+    return (rtol, atol) if kind.is_floating_point or kind.is_complex else (0.0, 0.0)
 
 
-def _distance(ours: Tensor, model: Tensor) -> Tensor:
-    return torch.where(ours == model, 0.0, (ours - model).abs())  # two equal infinities are no distance apart
+def _close(ours: Tensor, theirs: Tensor, rtol: float, atol: float) -> bool:
+    return ours.shape == theirs.shape and torch.allclose(ours, theirs, rtol, atol, equal_nan=True)
 
 
-def _largest(ours: Tensor, model: Tensor) -> str:
-    largest = _distance(ours, model).max().item() if ours.numel() else 0.0
+def _distance(ours: Tensor, theirs: Tensor) -> Tensor:
+    return torch.where(ours == theirs, 0.0, (ours - theirs).abs())  # two equal infinities are no distance apart
+
+
+def _largest(ours: Tensor, theirs: Tensor) -> str:
+    largest = _distance(ours, theirs).max().item() if ours.numel() else 0.0
     return f"{largest:.1g}" if largest else "0.0"
 
 
-def _worst(ours: Tensor, model: Tensor, rtol: float, names: tuple[str, str]) -> str:
+def _worst(ours: Tensor, theirs: Tensor, rtol: float, names: tuple[str, str]) -> str:
     """The largest difference, and both values at the place that exceeds the tolerance most."""
-    allowed = rtol * model.abs().nan_to_num(posinf=0.0)
-    flat = int((_distance(ours, model).nan_to_num(posinf=torch.inf) - allowed).argmax())
+    allowed = rtol * theirs.abs().nan_to_num(posinf=0.0)
+    flat = int((_distance(ours, theirs).nan_to_num(posinf=torch.inf) - allowed).argmax())
     at = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), ours.shape)) if ours.ndim else ()
-    values = f"{names[0]} {ours[at].item():.4g}, {names[1]} {model[at].item():.4g}"
-    return f"largest difference {_largest(ours, model)} ({values}" + (f", at {list(at)})" if at else ")")
+    values = ", ".join(f"{name} {_number(x[at].item())}" for name, x in zip(names, (ours, theirs), strict=True))
+    return f"largest difference {_largest(ours, theirs)} ({values}" + (f", at {list(at)})" if at else ")")
+
+
+def _number(value: float) -> str:
+    """A whole number with all its digits, since ids are compared; others with four."""
+    return f"{value:.0f}" if value.is_integer() and abs(value) < 1e15 else f"{value:.4g}"
 
 
 def _first(mask: Tensor) -> list[int]:

@@ -30,14 +30,12 @@ def test_tolerance_is_absolute_plus_relative():
 def test_the_place_of_the_difference_is_named():
     ours = torch.zeros(2, 3)
     ours[1, 2] = 0.42
-    with pytest.raises(
-        CheckFailed, match=r"pattern: largest difference 0\.4 \(ours 0\.42, the model has 0, at \[1, 2\]\)"
-    ):
+    with pytest.raises(CheckFailed, match=r"pattern: largest difference 0\.4 \(ours 0\.42, the model 0, at \[1, 2\]\)"):
         check_close("pattern", ours, torch.zeros(2, 3))
 
 
 def test_different_shapes_are_both_named():
-    with pytest.raises(CheckFailed, match=r"ours has shape \(3, 2\), the model's has shape \(2, 3\)"):
+    with pytest.raises(CheckFailed, match=r"q: the shapes differ: ours \(3, 2\), the model \(2, 3\)\."):
         check_close("q", torch.zeros(3, 2), torch.zeros(2, 3))
 
 
@@ -55,7 +53,7 @@ def test_an_infinity_only_equals_itself(value):
 
 def test_nan_never_equals_anything():
     nan = torch.tensor([[0.0, torch.nan]])
-    with pytest.raises(CheckFailed, match=r"x: ours is not a number \(NaN\) at \[0, 1\]"):
+    with pytest.raises(CheckFailed, match=r"x: not a number \(NaN\): ours, at \[0, 1\]"):
         check_close("x", nan, nan)
 
 
@@ -72,9 +70,37 @@ def test_tensors_on_another_device_are_compared(device, capsys):
     assert "same as the model" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("blank", [..., None])
-def test_an_answer_not_begun_is_no_error(blank, capsys):
-    check_answer("the mean", blank, 3)
+def test_what_is_compared_with_is_named(capsys):
+    check_close("top-k", [1.0], [1.0], against="transformers")
+    assert capsys.readouterr().out == "top-k (1,): same as transformers, largest difference 0.0\n"
+
+
+@pytest.mark.parametrize(
+    ("theirs", "sentence"),
+    [
+        ([2.0], r"x: largest difference 1 \(ours 1, the formula 2, at \[0\]\)"),
+        ([1.0, 2.0], r"ours \(1,\), the formula \(2,\)"),
+        ([torch.nan], r"\(NaN\): the formula, at \[0\]"),
+    ],
+)
+def test_what_is_compared_with_is_named_in_every_refusal(theirs, sentence):
+    with pytest.raises(CheckFailed, match=sentence) as refusal:
+        check_close("x", [1.0], theirs, against="the formula")
+    assert "the model" not in str(refusal.value)
+
+
+def test_whole_numbers_must_be_equal():
+    """1e-4 of token id 49,000 would let four other tokens pass."""
+    check_close("ids", torch.tensor([49_000.0]), [49_000])
+    with pytest.raises(CheckFailed, match=r"ours 49001, the model 49000, at \[0\]\); they must be equal"):
+        check_close("ids", [49_001], [49_000])
+    with pytest.raises(CheckFailed, match="yours 10000001, expected 10000000"):
+        check_answer("weights", 10_000_001, 10_000_000)
+    check_answer("weights", 10_000_001, 10_000_000.0)
+
+
+def test_an_answer_not_begun_is_no_error(capsys):
+    check_answer("the mean", ..., 3)
     assert capsys.readouterr().out.startswith("Not done yet: the mean.")
 
 
@@ -88,6 +114,7 @@ def test_a_right_answer_is_said_to_be_right(capsys):
     [
         (5, "the mean, not yet: divide by the number of values."),
         (4, r"largest difference 1 \(yours 4, expected 3\)"),
+        (None, "your answer is None: is `return` missing"),
         (torch.nan, "your answer is not a number"),
         ([1, 2], r"your answer is a tensor of shape \(2,\), expected a single number"),
         ("three", "your answer is a str, expected a single number"),

@@ -51,7 +51,8 @@ def pattern_loop(q, k):
     for h in range(n_heads):
         for i in range(n_tokens):
             row = k[: i + 1, h * k.shape[1] // n_heads] @ q[i, h]
-            pattern[h, i, : i + 1] = row.exp() / row.exp().sum()
+            shares = (row - row.max()).exp()
+            pattern[h, i, : i + 1] = shares / shares.sum()
     return pattern
 
 
@@ -59,6 +60,16 @@ def pattern_large_negative(q, k):
     q, k = q.transpose(0, 1), k.transpose(0, 1).repeat_interleave(q.shape[1] // k.shape[1], 0)
     mask = torch.full((q.shape[1], q.shape[1]), -1e9, device=q.device).triu(1)
     return F.softmax(q @ k.mT / q.shape[-1] ** 0.5 + mask, dim=-1)
+
+
+def pattern_in_float64(q, k):
+    return pattern_einsum(q.double(), k.double())
+
+
+def pattern_by_torch(q, k):
+    """The values that torch's own attention mixes are unit vectors here: what comes out are the shares."""
+    q, k = q.transpose(0, 1), k.transpose(0, 1).repeat_interleave(q.shape[1] // k.shape[1], 0)
+    return F.scaled_dot_product_attention(q, k, torch.eye(q.shape[1]).expand(len(q), -1, -1), is_causal=True)
 
 
 def output_einsum(pattern, v, w_o):
@@ -72,7 +83,10 @@ def output_head_by_head(pattern, v, w_o):
     return F.linear(torch.cat(mixed, dim=-1), w_o)
 
 
-@pytest.mark.parametrize("solution", [pattern_einsum, pattern_loop, pattern_large_negative])
+RIGHT_PATTERNS = [pattern_einsum, pattern_loop, pattern_large_negative, pattern_in_float64, pattern_by_torch]
+
+
+@pytest.mark.parametrize("solution", RIGHT_PATTERNS)
 def test_right_patterns_pass(solution, seen, capsys):
     check_attention_pattern(solution, seen)
     assert capsys.readouterr().out.startswith("Right: attention_pattern(q, k)")
@@ -126,6 +140,11 @@ def with_scale(q, k, scale):
     return (dots * scale).masked_fill(future, -torch.inf).softmax(-1)
 
 
+def plain_softmax(of):
+    exps = (of[0] / of[1]).exp().masked_fill(of[2], 0.0)
+    return exps / exps.sum(-1, keepdim=True)
+
+
 def ones(q):
     return torch.ones(len(q), len(q), dtype=torch.bool)
 
@@ -164,6 +183,15 @@ PATTERN_SLIPS = {
         lambda q, k: pattern_einsum(q, k.repeat(1, q.shape[1] // k.shape[1], 1)),
         "neighbouring heads share a key",
     ),
+    "masked with -20": (lambda q, k: with_mask(q, k, parts(q, k)[2], -20.0), "hide with minus infinity"),
+    "masked with -100": (lambda q, k: with_mask(q, k, parts(q, k)[2], -100.0), "hide with minus infinity"),
+    "-20 added": (lambda q, k: (parts(q, k)[0] / parts(q, k)[1] - 20.0 * parts(q, k)[2]).softmax(-1), "infinity"),
+    "-10,000 before scaling": (
+        lambda q, k: (parts(q, k)[0].masked_fill(parts(q, k)[2], -1e4) / parts(q, k)[1]).softmax(-1),
+        "not for scores far apart",
+    ),
+    "plain exponential": (lambda q, k: plain_softmax(parts(q, k)), "e to a large number overflows"),
+    "the square root of 8": (lambda q, k: with_scale(q, k, 8**-0.5), "every number from the arguments"),
     "heads last": (lambda q, k: pattern_einsum(q, k).permute(1, 2, 0), "expected a tensor of shape"),
 }
 
@@ -236,19 +264,38 @@ def test_a_size_written_as_a_number_is_refused(axis, seen):
         q = q.reshape(*(sizes[i] if i == axis else q.shape[i] for i in range(3)))
         return pattern_einsum(q, k)
 
-    with pytest.raises(
-        CheckFailed, match="take every size from the arguments: your function stopped with RuntimeError"
-    ):
+    with pytest.raises(CheckFailed, match="every number from the arguments: your function stopped with RuntimeError"):
         check_attention_pattern(fixed, seen)
 
 
 # --- unfinished and broken code ---
 
 
-@pytest.mark.parametrize("unfinished", [..., None, lambda q, k: ..., lambda q, k: None, lambda q, k: (...).softmax(-1)])
+@pytest.mark.parametrize("unfinished", [..., lambda q, k: ..., lambda q, k: (...).softmax(-1)])
 def test_unfinished_code_is_no_error(unfinished, seen, capsys):
     check_attention_pattern(unfinished, seen)
     assert capsys.readouterr().out.startswith("Not done yet: attention_pattern(q, k).")
+
+
+def forgot_to_return(*arguments):
+    pattern_einsum(*arguments)
+
+
+def test_a_forgotten_return_is_named(seen, w_o, lm):
+    missing = pytest.raises(CheckFailed, match="your function returns nothing: is `return` missing\\?")
+    with missing:
+        check_attention_pattern(forgot_to_return, seen)
+    with missing:
+        check_attention_output(lambda pattern, v, w_o: None, seen, w_o)
+    with missing:
+        check_kv_bytes(lambda size: None, sizes(lm))
+    with pytest.raises(CheckFailed, match="your answer is None"):
+        check_kv_bytes(None, sizes(lm))
+
+
+def test_a_return_in_one_branch_only_is_named(seen):
+    with pytest.raises(CheckFailed, match="not for sizes .* your function returns nothing"):
+        check_attention_pattern(lambda q, k: pattern_einsum(q, k) if q.shape[1] == 4 else None, seen)
 
 
 def test_an_exception_becomes_one_sentence(seen):

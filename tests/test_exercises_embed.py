@@ -32,6 +32,12 @@ def nearest_sorted(table, i, k):
     return [j for j in fits.argsort(descending=True).tolist() if j != i][:k]
 
 
+def nearest_in_float64(table, i, k):
+    fits = F.cosine_similarity(table.double(), table[i].double(), dim=-1)
+    fits[i] = -2.0
+    return fits.topk(k).indices.tolist()
+
+
 def turn_complex(x, positions, theta):
     pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2).contiguous())
     angle = torch.outer(positions.float(), theta ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1]))
@@ -47,6 +53,14 @@ def turn_loop(x, positions, theta):
             out[row, :, 2 * i] = a * angle.cos() - b * angle.sin()
             out[row, :, 2 * i + 1] = b * angle.cos() + a * angle.sin()
     return out
+
+
+def turn_in_place(x, positions, theta, keep=torch.clone):
+    angle = torch.outer(positions.float(), theta ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1]))[:, None]
+    a, b = keep(x[..., 0::2]), keep(x[..., 1::2])
+    x[..., 0::2] = a * angle.cos() - b * angle.sin()
+    x[..., 1::2] = a * angle.sin() + b * angle.cos()
+    return x
 
 
 def moved_right(vectors, k):
@@ -70,11 +84,13 @@ def alibi_right(n_heads, n_tokens):
 
 def test_right_answers(seen, sines, capsys):
     check_nearest(nearest_sorted, TABLE, 7)
+    check_nearest(nearest_in_float64, TABLE, 299)
     check_turn(turn_complex, seen, 10_000.0)
     check_turn(turn_loop, seen, None)
+    check_turn(turn_in_place, seen, 10_000.0)
     check_moved(moved_right, sines)
     check_alibi(alibi_right)
-    assert capsys.readouterr().out.count("Right: ") == 5
+    assert capsys.readouterr().out.count("Right: ") == 7
 
 
 def test_stubs_are_not_done_yet(seen, sines, capsys):
@@ -83,6 +99,18 @@ def test_stubs_are_not_done_yet(seen, sines, capsys):
     check_moved(lambda vectors, k: ..., sines)
     check_alibi(lambda n_heads, n_tokens: ...)
     assert capsys.readouterr().out.count("Not done yet") == 4
+
+
+def test_a_forgotten_return_is_named(seen, sines):
+    missing = "returns nothing: is `return` missing"
+    for check in (
+        lambda: check_nearest(lambda table, i, k: None, TABLE, 7),
+        lambda: check_turn(lambda x, positions, theta: None, seen, 10_000.0),
+        lambda: check_moved(lambda vectors, k: None, sines),
+        lambda: check_alibi(lambda n_heads, n_tokens: None),
+    ):
+        with pytest.raises(CheckFailed, match=missing):
+            check()
 
 
 def test_one_token_is_enough_of_a_prompt():
@@ -109,6 +137,11 @@ def without(order, i):
     (lambda t, i, k: (unit(t) @ unit(t)[i]).topk(k, largest=False).indices, "farthest"),
     (lambda t, i, k: torch.cdist(t, t[i : i + 1])[:, 0].argsort()[1 : k + 1], "by distance"),
     (lambda t, i, k: nearest_sorted(t, i, 5), "not for sizes"),
+    (lambda t, i, k: F.cosine_similarity(t, t[i], dim=-1).argsort(descending=True)[1 : k + 1], "by its number"),
+    (lambda t, i, k: F.cosine_similarity(t, t[i], dim=-1).topk(k + 1).indices[1:], "by its number"),
+    (lambda t, i, k: F.cosine_similarity(t, t[i], dim=-1)[nearest_sorted(t, i, k)], "these are cosines"),
+    (lambda t, i, k: nearest_sorted(t, i, k)[::-1], "expected"),
+    (lambda t, i, k: torch.tensor(nearest_sorted(t, i, k)) + 1, "yours .*, expected"),
 ])  # fmt: skip
 def test_nearest_slips(wrong, hint):
     with pytest.raises(CheckFailed, match=hint):
@@ -137,6 +170,8 @@ def by_angle(x, angle):
     (lambda x, p, t: turn_complex(x, p, t**0.5), "the 2 is missing"),
     (lambda x, p, t: torch.cat((turn_loop(x, p, t)[..., 0::2], turn_loop(x, p, t)[..., 1::2]), -1), "side by side"),
     (lambda x, p, t: turn_complex(x, p, 10_000.0), "not for sizes"),
+    (lambda x, p, t: turn_in_place(x, p, t, keep=lambda part: part), "wrote over the first number"),
+    (lambda x, p, t: turn_complex(x, p * torch.pi / 180, t), "largest difference"),
 ])  # fmt: skip
 def test_turn_slips(seen, wrong, hint):
     with pytest.raises(CheckFailed, match=hint):
@@ -180,6 +215,11 @@ def biases(n_heads, n_tokens, slopes, hide=True):
     (lambda h, n: biases(h, n, 2.0 ** -torch.arange(1.0, h + 1)), "depend on the number"),
     (lambda h, n: biases(h, n, 2.0 ** (-8 / h * torch.arange(1, h + 1)), hide=False), "bonus"),
     (lambda h, n: alibi_right(h, n).tril().nan_to_num(), "as near as"),
+    (lambda h, n: alibi_right(h, n).clamp(min=-1e9), "below any other number"),
+    (lambda h, n: alibi_right(h, n).clamp(min=-1e4), "below any other number"),
+    (lambda h, n: alibi_right(h, n).clamp(min=-100.0), "yours -100, expected -inf"),
+    (lambda h, n: biases(h, n, torch.ones(h)), "slope of its own"),
+    (lambda h, n: alibi_right(8, n)[:h], "not for 4, 3"),
 ])  # fmt: skip
 def test_alibi_slips(wrong, hint):
     with pytest.raises(CheckFailed, match=hint):

@@ -41,9 +41,13 @@ def count(s, matrices=3, experts="n_active", tables=None, n_kv_heads="n_kv_heads
 def test_right_answers(capsys):
     norm_check(lambda x, weight, eps: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + eps) * weight)
     norm_check(lambda x, weight, eps: torch.nn.functional.rms_norm(x, weight.shape, weight, eps))
+    norm_check(lambda x, weight, eps: torch.stack([row / (row.square().mean() + eps).sqrt() * weight for row in x]))
+    norm_check(lambda x, weight, eps: x.double().div_(rms(x.double(), eps, dim=-1)).mul_(weight))
+    ffn_check(lambda h, gate, up, down: (silu(h.double() @ gate.T.double()) * (h @ up.T)) @ down.T.double())
+    count_check(lambda shape: float(count(shape)))
     ffn_check(lambda h, gate, up, down: (h @ gate.T * (h @ gate.T).sigmoid() * (h @ up.T)) @ down.T)
     count_check(count)
-    assert capsys.readouterr().out.count("Right: ") == 4
+    assert capsys.readouterr().out.count("Right: ") == 8
 
 
 def test_stubs_are_not_done_yet(capsys):
@@ -51,6 +55,12 @@ def test_stubs_are_not_done_yet(capsys):
     ffn_check(lambda h, gate, up, down: ...)
     count_check(lambda shape: ...)
     assert capsys.readouterr().out.count("Not done yet") == 3
+
+
+def test_a_forgotten_return_is_named():
+    for check in (norm_check, ffn_check, count_check):
+        with pytest.raises(CheckFailed, match="returns nothing: is `return` missing"):
+            check(lambda *arguments: None)
 
 
 def test_a_model_without_a_gate_can_be_used(capsys):
@@ -70,7 +80,16 @@ def test_a_model_without_a_gate_can_be_used(capsys):
     (lambda x, weight, eps: x / (x.var(-1, keepdim=True, correction=0) + eps).sqrt() * weight, "standard deviation"),
     (lambda x, weight, eps: x / rms(x, eps, dim=-1), "the weight is missing"),
     (lambda x, weight, eps: x / (x.pow(2).sum(-1, keepdim=True) + eps).sqrt() * weight, "the root of the sum"),
-    (lambda x, weight, eps: x / rms(x, 1e-5, dim=-1) * weight, "take every size|largest difference"),
+    (lambda x, weight, eps: x / rms(x, 1e-5, dim=-1) * weight, "every number from the arguments"),
+    (lambda x, weight, eps: x / rms(x, 1e-6, dim=-1) * weight, "every number from the arguments|eps is missing"),
+    (lambda x, weight, eps: x / rms(x, 1e-12, dim=-1) * weight, "every number from the arguments"),
+    (lambda x, weight, eps: x / rms(x, 0.9 * eps, dim=-1) * weight, "largest difference"),
+    (lambda x, weight, eps: x / (rms(x, eps, dim=-1) + eps) * weight, "largest difference"),
+    (lambda x, weight, eps: x / rms(x, 0, dim=-1).clamp(min=eps) * weight, "largest difference"),
+    (lambda x, weight, eps: x / rms(x, eps**2, dim=-1) * weight, "as it is: you squared it"),
+    (lambda x, weight, eps: x / (x.var(-1, keepdim=True) + eps).sqrt() * weight, "standard deviation"),
+    (lambda x, weight, eps: x / rms(x, eps, dim=-1) * (1 + weight), "largest difference"),
+    (lambda x, weight, eps: (x / rms(x, eps, dim=-1) * weight).nan_to_num(nan=1.0) + 1e-3 * (x == 0), "row of zeros"),
 ])  # fmt: skip
 def test_norm_slips(wrong, hint):
     with pytest.raises(CheckFailed, match=hint):
@@ -88,6 +107,8 @@ def test_norm_slips(wrong, hint):
     (lambda gate, up: gelu(gate, approximate="tanh") * up, "GEGLU"),
     (lambda gate, up: gate.sigmoid() * up, "SiLU is gate"),
     (lambda gate, up: gate * up, "nothing is bent"),
+    (lambda gate, up: gate.relu() * up, "ReGLU"),
+    (lambda gate, up: torch.nn.functional.hardswish(gate) * up, "largest difference"),
 ])  # fmt: skip
 def test_swiglu_slips(act, hint):
     with pytest.raises(CheckFailed, match=hint):
@@ -110,3 +131,10 @@ def test_swiglu_without_its_last_matrix():
 def test_count_slips(wrong, hint):
     with pytest.raises(CheckFailed, match=hint):
         count_check(lambda shape: count(shape, **wrong))
+
+
+def test_one_weight_more_is_refused():
+    """Beside 134 million a forgotten norm of 576 is 4e-6: whole numbers are compared exactly."""
+    for more in (1, LM.config.hidden_size):
+        with pytest.raises(CheckFailed, match="largest difference"):
+            count_check(lambda shape, more=more: count(shape) + more)

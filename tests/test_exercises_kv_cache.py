@@ -41,9 +41,11 @@ def test_right_answers(capsys, arch, prompt):
     for right in (attend, by_hand, lambda *case: list(attend(*case))):
         check_attend_cached(right, seen)
     check_positions(lambda n_cached, n_new: [n_cached + i for i in range(n_new)])
+    check_positions(lambda n_cached, n_new: range(n_cached, n_cached + n_new))
+    check_attend_cached(lambda *case: (by_hand(*(x.double() for x in case))[0], *attend(*case)[1:]), seen)
     check_positions(lambda n_cached, n_new: torch.arange(n_cached, n_cached + n_new).tolist())
     check_tokens_that_fit(lambda s, n, b, x: n // (s.n_kv_heads * 2 * s.d_head * b * x * s.n_layers), size)
-    assert capsys.readouterr().out.count("Right: ") == 6
+    assert capsys.readouterr().out.count("Right: ") == 8
 
 
 def test_stubs_are_not_done_yet(capsys):
@@ -51,6 +53,34 @@ def test_stubs_are_not_done_yet(capsys):
     check_positions(lambda n_cached, n_new: ...)
     check_tokens_that_fit(lambda size, n_bytes, batch, number: ..., sizes(tiny("llama")))
     assert capsys.readouterr().out.count("Not done yet") == 3
+
+
+def test_a_forgotten_return_is_named():
+    missing = "returns nothing: is `return` missing"
+    with pytest.raises(CheckFailed, match=missing):
+        check_attend_cached(lambda *case: None, trace(tiny("llama"), "Hello"))
+    with pytest.raises(CheckFailed, match=missing):
+        check_positions(lambda n_cached, n_new: None)
+    with pytest.raises(CheckFailed, match=missing):
+        check_tokens_that_fit(lambda *case: None, sizes(tiny("llama")))
+
+
+def filled(q, k, v, keys, values, number):
+    """Hidden scores set to a number."""
+    n_old, group = len(keys), q.shape[1] // k.shape[1]
+    keys, values = torch.cat([keys, k]), torch.cat([values, v])
+    scores = torch.einsum("ihd,jhd->hij", q, keys.repeat_interleave(group, dim=1)) / q.shape[-1] ** 0.5
+    future = torch.ones_like(scores, dtype=torch.bool).triu(n_old + 1)
+    shares = scores.masked_fill(future, number).softmax(-1)
+    return torch.einsum("hij,jhd->ihd", shares, values.repeat_interleave(group, dim=1)), keys, values
+
+
+@pytest.mark.parametrize("number", [-20.0, -100.0, -1000.0])
+def test_a_mask_of_finite_numbers_is_refused(number):
+    seen = trace(tiny("llama"), "Hello world is")
+    check_attend_cached(lambda *case: filled(*case, number=-torch.inf), seen)
+    with pytest.raises(CheckFailed, match="scores far apart: hide with minus infinity"):
+        check_attend_cached(lambda *case: filled(*case, number=number), seen)
 
 
 @pytest.mark.parametrize("prompt", PROMPTS)
@@ -90,6 +120,7 @@ def test_attend_other_faults():
     (lambda n_cached, n_new: list(range(n_cached - 1, n_cached + n_new - 1)), "one too early"),
     (lambda n_cached, n_new: list(range(n_cached + n_new)), "positions of the whole text"),
     (lambda n_cached, n_new: n_cached, "returns 12, expected"),
+    (lambda n_cached, n_new: [n_cached], "for 0, 5 it returns"),
 ])  # fmt: skip
 def test_position_slips(wrong, hint):
     with pytest.raises(CheckFailed, match=hint):
@@ -106,11 +137,14 @@ SMOLLM2 = SimpleNamespace(n_layers=30, n_heads=9, n_kv_heads=3, d_head=64, d_mod
     ({"batch": 1}, "`batch` of them share"),
     ({"number": 4}, "you took 4"),
     ({"round": False}, "round down"),
+    ({"round": round}, "expected"),
+    ({"round": lambda tokens: max(1, int(tokens))}, "expected 0"),
 ])  # fmt: skip
 def test_fit_slips(slip, hint):
     def wrong(size, n_bytes, batch, number):
-        if slip == {"round": False}:
-            return n_bytes / (2 * size.n_layers * size.n_kv_heads * size.d_head * number * batch)
+        if "round" in slip:
+            tokens = n_bytes / (2 * size.n_layers * size.n_kv_heads * size.d_head * number * batch)
+            return slip["round"](tokens) if slip["round"] else tokens
         given = {"batch": batch, "number": number} | slip
         return answers.tokens_that_fit(size, n_bytes, **given)
 

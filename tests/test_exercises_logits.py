@@ -40,10 +40,13 @@ def lens(fn):
 def test_right_answers(capsys):
     softmax(lambda x: torch.softmax(x, -1))
     softmax(lambda x: (x - x.logsumexp(-1, keepdim=True)).exp())
+    softmax(lambda x: x.double().softmax(-1))
+    softmax(lambda x: torch.nn.functional.normalize(x.sub_(x.amax(-1, keepdim=True)).exp_(), p=1.0, dim=-1))
     perplexity(perplexity_loop)
     perplexity(lambda x, ids: torch.nn.functional.cross_entropy(x[:-1], ids[1:]).exp())
     lens(lambda x, norm, table, answer: torch.softmax(norm(x) @ table.T, 1).T[answer])
-    assert capsys.readouterr().out.count("Right: ") == 5
+    lens(lambda x, norm, table, answer: [float((table @ norm(depth)).softmax(0)[answer]) for depth in x])
+    assert capsys.readouterr().out.count("Right: ") == 8
 
 
 def test_the_loss_of_transformers_is_the_same_perplexity(capsys):
@@ -59,6 +62,12 @@ def test_stubs_are_not_done_yet(capsys):
     assert capsys.readouterr().out.count("Not done yet") == 3
 
 
+def test_a_forgotten_return_is_named():
+    for check in (softmax, perplexity, lens):
+        with pytest.raises(CheckFailed, match="returns nothing: is `return` missing"):
+            check(lambda *arguments: None)
+
+
 @pytest.mark.parametrize("check, mistakes", [
     (softmax, SOFTMAX_MISTAKES),
     (perplexity, PERPLEXITY_MISTAKES),
@@ -71,11 +80,23 @@ def test_every_slip_gets_its_own_hint(check, mistakes):
         assert hint in str(caught.value), (hint, str(caught.value))
 
 
+def lowered_by(x, number):
+    exps = (x - number).exp()
+    return exps / exps.sum(-1, keepdim=True)
+
+
 @pytest.mark.parametrize("wrong, hint", [
     (lambda x: x.exp() / x.exp().sum(-1, keepdim=True), "exp overflows"),
     (lambda x: x.softmax(0), "runs over the tokens"),
     (lambda x: (x - x.max()).exp() / (x - x.max()).exp().sum(), "each row must add up to 1"),
     (lambda x: x.log_softmax(-1), "logarithms of probabilities"),
+    (lambda x: lowered_by(x, x.max()), "not the largest of all"),
+    (lambda x: lowered_by(x, x.mean(-1, keepdim=True)), "not its mean"),
+    (lambda x: lowered_by(x, x.amin(-1, keepdim=True)), "not the smallest"),
+    (lambda x: lowered_by(x, 100.0), "large or far apart: subtract the largest"),
+    (lambda x: lowered_by(x.double(), 0.0), "large or far apart: subtract the largest"),
+    (lambda x: lowered_by(x.clamp(max=80.0), 0.0), "large or far apart: subtract the largest"),
+    (lambda x: lowered_by(x, 0.0).nan_to_num(), "large or far apart: subtract the largest"),
 ])  # fmt: skip
 def test_softmax_slips_as_readers_write_them(wrong, hint):
     with pytest.raises(CheckFailed, match=hint):

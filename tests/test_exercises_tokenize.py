@@ -79,6 +79,16 @@ def test_stubs_are_not_done_yet(capsys):
     assert capsys.readouterr().out.count("Not done yet") == 3
 
 
+def test_a_forgotten_return_is_named():
+    missing = "returns nothing: is `return` missing"
+    with pytest.raises(CheckFailed, match=missing):
+        check_apply_merges(lambda words, merges: None, WORDS, MERGES)
+    with pytest.raises(CheckFailed, match=missing):
+        check_tokens_per_byte(lambda text, cut: None, cut)
+    with pytest.raises(CheckFailed, match=missing):
+        check_decode(lambda pieces: None, PIECES)
+
+
 @pytest.mark.parametrize("wrong, hint", [
     (overlapping, "takes part in two pairs"),
     (lambda words, merges: by_order([b"".join(words)], merges), "crossed from one word"),

@@ -9,7 +9,12 @@ from helpers.check import check_answer
 from helpers.exercises import attention_answers as answers
 from helpers.exercises.engine import check_function
 
-OTHER_SIZES = ((7, 6, 2, 16), (11, 4, 4, 8))  # n_tokens, n_heads, n_kv_heads, d_head
+OTHER_SIZES = (  # n_tokens, n_heads, n_kv_heads, d_head
+    (7, 6, 2, 16),
+    (11, 4, 4, 8),
+    (20, 3, 1, 12),  # all heads share one KV head
+    (1, 4, 2, 5),
+)
 
 
 def check_attention_pattern(fn, seen: Mapping[str, Tensor], layer: int = 0) -> None:
@@ -19,8 +24,9 @@ def check_attention_pattern(fn, seen: Mapping[str, Tensor], layer: int = 0) -> N
     """
     q, k = (_tensor(seen, layer, f"{name}_rot", name) for name in "qk")
     fresh = [(_random(q, n, heads, d), _random(q, n, kv, d)) for n, heads, kv, d in OTHER_SIZES]
-    name = "attention_pattern(q, k)"
-    check_function(name, fn, answers.attention_pattern, answers.PATTERN_MISTAKES, [(q, k), *fresh])
+    cases, name = [(q, k), *fresh, _far_apart(q)], "attention_pattern(q, k)"
+    notes = {len(cases) - 1: answers.FAR_APART}
+    check_function(name, fn, answers.attention_pattern, answers.PATTERN_MISTAKES, cases, notes)
 
 
 def check_attention_output(fn, seen: Mapping[str, Tensor], w_o: Tensor, layer: int = 0) -> None:
@@ -51,6 +57,16 @@ def check_kv_bytes(answer, size) -> None:
 def _tensor(seen: Mapping[str, Tensor], layer: int, *names: str) -> Tensor:
     """The first of the names that this model's trace has, in float32."""
     return next(seen[f"block{layer}.{name}"] for name in names if f"block{layer}.{name}" in seen).float()
+
+
+def _far_apart(like: Tensor) -> tuple[Tensor, Tensor]:
+    """q and k whose scores are -7200, -3600, 0, 3600 or 7200, exactly, so that every order of adding agrees.
+
+    Token 0 fits itself at -7200 and the next one, which it must not see, at 7200.
+    """
+    q, k = (60.0 * _random(like, 20, heads, 4).sign() for heads in (4, 1))
+    k[1] = q[0] = -k[0]
+    return q, k
 
 
 def _random(like: Tensor, *sizes: int) -> Tensor:

@@ -67,6 +67,10 @@ def scores_only(q: Tensor, k: Tensor) -> Tensor:
     return scores.masked_fill(future(scores), -torch.inf)
 
 
+FAR_APART = (
+    "scores far apart: hide with minus infinity, since below any other number there are scores; and use softmax, or "
+    "subtract each row's largest score first, since e to a large number overflows"
+)
 SCALE = "the scores have the wrong size before the softmax: "
 SELF = "your mask hides each token from itself, and the first token sees nothing: only later tokens are hidden."
 GROUPS = (

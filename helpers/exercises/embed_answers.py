@@ -36,6 +36,15 @@ def laid_apart(x: Tensor, positions: Tensor, theta: float) -> Tensor:
     return torch.cat((right[..., 0::2], right[..., 1::2]), dim=-1)
 
 
+def overwritten(x: Tensor, positions: Tensor, theta: float) -> Tensor:
+    """In place: the second number of a pair is made from the first one as it has become."""
+    pair = torch.arange(x.shape[-1] // 2, device=x.device)
+    angle = (positions[:, None] * theta ** (-2 * pair / x.shape[-1]))[:, None]
+    b = x[..., 1::2]
+    a = x[..., 0::2] * angle.cos() - b * angle.sin()
+    return torch.stack((a, a * angle.sin() + b * angle.cos()), dim=-1).flatten(-2)
+
+
 def sinusoidal(n_tokens: int, d_model: int) -> Tensor:
     """The position vectors of Vaswani et al. (2017), (n_tokens, d_model)."""
     pair = torch.arange(d_model // 2)
@@ -80,6 +89,8 @@ def alibi(n_heads: int, n_tokens: int, first=1, sign=-1, reach=8, both_ways=Fals
 
 near_slip, turn_slip, moved_slip, alibi_slip = (partial(partial, f) for f in (nearest, turn, moved, alibi))
 
+TWIN = "two rows with one direction: leave row i out by its number, not by its place in the order"
+
 NEAREST_MISTAKES = [
     ("the nearest row is row i itself: leave it out, then take k.", near_slip(own=True)),
     (
@@ -94,6 +105,10 @@ NEAREST_MISTAKES = [
     (
         "these are nearest by distance; the cosine asks for the direction only: divide every row by its length.",
         near_slip(far=True),
+    ),
+    (
+        "these are cosines: the numbers of the rows were asked for, as topk(k).indices has them.",
+        lambda table, i, k: torch.nn.functional.cosine_similarity(table[nearest(table, i, k)], table[i], dim=-1),
     ),
     ("you divided the columns by their lengths: each row has one length, norm(dim=-1).", over_columns),
 ]
@@ -114,6 +129,10 @@ TURN_MISTAKES = [
         "take the positions from the argument, and the first position of a text is 0, not 1.",
         turn_slip(place=lambda p: torch.arange(1, len(p) + 1, device=p.device)),
     ),
+    (
+        "you wrote over the first number of each pair before the second was made from it: keep both until then.",
+        overwritten,
+    ),
     ("every pair has a frequency of its own: theta to the power of -2 i / d_head.", turn_slip(flat=True)),
     ("the exponent is -2 i / d_head: the 2 is missing, or i counts numbers and not pairs.", turn_slip(both=1)),
     ("the exponent's sign is wrong: frequencies fall from 1 on.", turn_slip(both=-2)),
@@ -132,6 +151,15 @@ MOVED_MISTAKES = [
 ]
 
 ALIBI_MISTAKES = [
+    (
+        "later tokens must be -inf: below any other number there may be scores.",
+        alibi_slip(fill=-1e9),
+    ),
+    (
+        "later tokens must be -inf: below any other number there may be scores.",
+        alibi_slip(fill=-1e4),
+    ),
+    ("that is the distance alone: each head multiplies it by a slope of its own.", alibi_slip(reach=0)),
     ("the slopes start at 2 to the power of -8 / n_heads: heads are counted from 1.", alibi_slip(first=0)),
     ("what is far must lose: subtract slope times distance.", alibi_slip(sign=1)),
     (

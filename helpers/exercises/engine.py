@@ -9,8 +9,10 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
-from helpers.check import check_answer, difference, not_begun, same_value, shape
+from helpers.check import difference, same_value, say_not_begun, shape
 from helpers.errors import CheckFailed
+
+NOTHING = "your function returns nothing: is `return` missing?"
 
 
 @dataclass(frozen=True)
@@ -20,23 +22,25 @@ class Stopped:
     reason: str
 
 
-def check_function(name: str, fn, right: Callable, mistakes: Sequence[tuple[str, Callable]], cases, **within) -> None:
+def check_function(
+    name: str, fn, right: Callable, mistakes: Sequence[tuple[str, Callable]], cases, notes=None, **within
+) -> None:
     """Run `fn` on every case; name the slip that explains all it returned, else describe the first fault.
 
-    `within` are rtol and atol where others than 1e-4 shall hold.
+    `notes` say what a case tries beyond other sizes, by its place; `within` are rtol and atol other than 1e-4.
     """
-    given = [fn] if not_begun(fn) else [_call(fn, case) for case in cases]
-    if not_begun(given[0]):
-        return check_answer(name, ..., right=None)
+    given = [fn] if fn is ... else [call(fn, case) for case in cases]
+    if given[0] is ...:
+        return say_not_begun(name)
     wrong = [i for i, answer in enumerate(given) if not same_value(answer, right(*cases[i]), **within)]
     if wrong:
-        hint = _slip(given, cases, mistakes, wrong) or _describe(given, cases, right, wrong[0])
+        hint = _slip(given, cases, mistakes, wrong) or _describe(given, cases, right, wrong[0], notes or {})
         raise CheckFailed(f"{name}, not yet: {hint}")
     print(f"Right: {name}, on the model's own values and on {len(cases) - 1} other sizes.")
 
 
-def _call(fn, case: tuple):
-    """What `fn` returns for a copy of the case, so that it may write into its arguments."""
+def call(fn, case: tuple):
+    """What `fn` returns for a copy of the case, so that it may write into its arguments; `...` for a stub."""
     try:
         return fn(*copy.deepcopy(case))
     except Exception as error:  # whatever the reader's code raises becomes one sentence
@@ -60,11 +64,26 @@ def _gives(slip: Callable, case: tuple, answer) -> bool:
         return False
 
 
-def _describe(given, cases, right: Callable, i: int) -> str:
-    answer, sizes = given[i], " and ".join(str(shape(v)) for v in cases[i] if isinstance(v, Tensor))
-    stopped = isinstance(answer, Stopped)
-    fault = f"your function stopped with {answer.reason}" if stopped else difference(answer, right(*cases[i]))
+def _describe(given, cases, right: Callable, i: int, notes: dict[int, str]) -> str:
+    fault = _fault(given[i], right, cases[i])
     if i == 0:
         return fault
-    other = f"sizes {sizes}" if sizes else "another model"
-    return f"right for this prompt and model, not for {other}; take every size from the arguments: {fault}"
+    if i in notes:
+        return f"right for this prompt and model, not for {notes[i]}: {fault}"
+    return (
+        f"right for this prompt and model, not for {_named(cases[i])}; "
+        f"take every size and every number from the arguments: {fault}"
+    )
+
+
+def _fault(answer, right: Callable, case: tuple) -> str:
+    if isinstance(answer, Stopped):
+        return f"your function stopped with {answer.reason}"
+    return NOTHING if answer is None else difference(answer, right(*case))
+
+
+def _named(case: tuple) -> str:
+    """A case in words: the shapes of its tensors, else its numbers."""
+    if sizes := " and ".join(str(shape(value)) for value in case if isinstance(value, Tensor)):
+        return f"sizes {sizes}"
+    return ", ".join(map(str, case)) if all(isinstance(value, int) for value in case) else "another model"

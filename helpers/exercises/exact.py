@@ -2,21 +2,19 @@
 
 import math
 from collections.abc import Callable, Sequence
-from copy import deepcopy
 
-from helpers.check import not_begun
+from helpers.check import say_not_begun
 from helpers.errors import CheckFailed
-from helpers.exercises.engine import Stopped
+from helpers.exercises.engine import NOTHING, Stopped, call
 
 LONGEST = 60  # characters of a value that a message quotes
 
 
 def check_exact(name: str, fn, right: Callable, mistakes: Sequence[tuple[str, Callable]], cases) -> None:
     """Run `fn` on every case; name the slip that explains all it returned, else quote the first difference."""
-    given = [fn] if not_begun(fn) else [_call(fn, case) for case in cases]
-    if not_begun(given[0]):
-        print(f"Not done yet: {name}. Put your own code in place of the ... and run the cell again.")
-        return
+    given = [fn] if fn is ... else [call(fn, case) for case in cases]
+    if given[0] is ...:
+        return say_not_begun(name)
     wrong = [i for i, answer in enumerate(given) if not same(answer, right(*cases[i]))]
     if wrong:
         hint = _slip(given, cases, mistakes, wrong) or _describe(given[wrong[0]], cases[wrong[0]], right)
@@ -25,7 +23,7 @@ def check_exact(name: str, fn, right: Callable, mistakes: Sequence[tuple[str, Ca
 
 
 def same(answer, value) -> bool:
-    """Equal, a list standing for a tuple; numbers to 9 digits."""
+    """Equal, where a tuple or a range is as good as a list; numbers to 9 digits."""
     if isinstance(value, float):
         return (
             isinstance(answer, int | float)
@@ -33,17 +31,8 @@ def same(answer, value) -> bool:
             and math.isclose(answer, value, rel_tol=1e-9)
         )
     if isinstance(value, list):
-        return isinstance(answer, list | tuple) and list(answer) == value
+        return isinstance(answer, list | tuple | range) and list(answer) == value
     return type(answer) is type(value) and answer == value
-
-
-def _call(fn, case: tuple):
-    """What `fn` returns for a copy of the case, so that it may write into its arguments."""
-    try:
-        return fn(*deepcopy(case))
-    except Exception as error:  # whatever the reader's code raises becomes one sentence
-        last_line = (str(error).strip().splitlines() or [""])[-1]
-        return ... if "ellipsis" in last_line else Stopped(f"{type(error).__name__}: {last_line}")
 
 
 def _slip(given, cases, mistakes, wrong: list[int]) -> str | None:
@@ -59,6 +48,8 @@ def _describe(answer, case: tuple, right: Callable) -> str:
     asked = ", ".join(_short(value) for value in case if not callable(value))
     if isinstance(answer, Stopped):
         return f"for {asked} your function stopped with {answer.reason}."
+    if answer is None:
+        return NOTHING
     return f"for {asked} it returns {_short(answer)}, expected {_short(right(*case))}."
 
 

@@ -16,8 +16,10 @@ def check_rms_norm(fn, seen: Mapping[str, Tensor], norm, layer: int = 0) -> None
     """
     x = seen[f"block{layer}.mid"].float()
     small = [(0.004 * _random(x, n, d), _random(x, d), eps) for n, d, eps in ((5, 8, 1e-5), (3, 12, 1e-6))]
-    cases = [(x, norm.weight.float(), norm.eps), *small]
-    check_function("rms_norm(x, weight, eps)", fn, answers.rms_norm, answers.NORM_MISTAKES, cases)
+    cases = [(x, norm.weight.float(), norm.eps), *small, (_random(x, 20, 7), _random(x, 7), 0.1)]
+    cases += [(torch.zeros(1, 4).to(x.device), _random(x, 4), 1e-6)]
+    notes = {len(cases) - 1: "a row of zeros, which eps keeps from being divided by zero"}
+    check_function("rms_norm(x, weight, eps)", fn, answers.rms_norm, answers.NORM_MISTAKES, cases, notes)
 
 
 def check_swiglu(fn, seen: Mapping[str, Tensor], w, layer: int = 0) -> None:
@@ -27,7 +29,7 @@ def check_swiglu(fn, seen: Mapping[str, Tensor], w, layer: int = 0) -> None:
     """
     h = seen[f"block{layer}.norm2"].float()
     gate = (w.w_up.flip(0) if w.w_gate is None else w.w_gate).float()
-    shapes = ((5, 8, 12), (3, 6, 10))  # n_tokens, d_model, d_mlp
+    shapes = ((5, 8, 12), (3, 6, 10), (1, 4, 6), (20, 5, 3))  # n_tokens, d_model, d_mlp
     fresh = [
         (_random(h, n, d), _random(h, m, d, seed=1), _random(h, m, d, seed=2), _random(h, d, m)) for n, d, m in shapes
     ]

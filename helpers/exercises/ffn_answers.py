@@ -54,6 +54,18 @@ NORM_MISTAKES = [
         "that is a standard deviation: RMSNorm takes the mean of the squares, with no mean subtracted.",
         lambda x, weight, eps: x / (x.var(dim=-1, keepdim=True, unbiased=False) + eps).sqrt() * weight,
     ),
+    (
+        "that is a standard deviation: RMSNorm takes the mean of the squares, with no mean subtracted.",
+        lambda x, weight, eps: x / (x.var(dim=-1, keepdim=True) + eps).sqrt() * weight,
+    ),
+    (
+        "eps goes under the root as it is: you squared it or took its root.",
+        lambda x, weight, eps: rms_norm(x, weight, eps**2),
+    ),
+    (
+        "eps goes under the root as it is: you squared it or took its root.",
+        lambda x, weight, eps: rms_norm(x, weight, eps**0.5),
+    ),
     ("the weight is missing: every number is multiplied by its own.", lambda x, weight, eps: rms_norm(x, 1.0, eps)),
     (
         "you divided by the length, the root of the sum: take the mean of the squares.",
@@ -76,6 +88,10 @@ SWIGLU_MISTAKES = [
     (
         "a sigmoid alone is the gate of 1997: SiLU is gate * sigmoid(gate).",
         ffn_slip(act=lambda g, up: g.sigmoid() * up),
+    ),
+    (
+        "that is ReGLU: here the gate is bent by SiLU, not by ReLU.",
+        ffn_slip(act=lambda gate, up: gate.relu() * up),
     ),
     ("nothing is bent: without SiLU this is a product of two linear maps.", ffn_slip(act=lambda gate, up: gate * up)),
     (

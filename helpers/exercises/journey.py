@@ -8,13 +8,19 @@ from helpers.exercises.engine import check_function
 
 def check_with_temperature(fn, logits: Tensor) -> None:
     """Check `fn(logits, temperature)`, the probabilities (n_vocab,) at that temperature."""
-    cases = [(logits.detach(), 0.5), (other_logits(50), 2.0), (other_logits(7), 0.1)]
+    cases = [(logits.detach(), 0.5), (other_logits(50), 2.0), (other_logits(7), 0.1), (40.0 * other_logits(20), 3.0)]
     check_function("with_temperature(logits, temperature)", fn, with_temperature, TEMPERATURE_MISTAKES, cases)
 
 
 def check_top_share(fn, logits: Tensor) -> None:
     """Check `fn(logits, k)`, the probability that the next token is one of the k likeliest."""
-    cases = [(logits.detach(), 10), (other_logits(50), 3), (other_logits(7), 7)]
+    cases = [
+        (logits.detach(), 10),
+        (other_logits(50), 3),
+        (other_logits(7), 7),
+        (torch.zeros(9), 4),
+        (other_logits(20), 1),
+    ]
     check_function("top_share(logits, k)", fn, top_share, TOP_SHARE_MISTAKES, cases)
 
 
@@ -43,6 +49,10 @@ TEMPERATURE_MISTAKES = [
         "your result does not change with the temperature: divide the logits by it, before softmax.",
         lambda x, t: x.softmax(-1),
     ),
+    (
+        "what is raised to 1 / temperature must add up to 1 again; easier: divide the logits, before softmax.",
+        lambda x, t: x.softmax(-1) ** (1 / t),
+    ),
     ("these are divided logits: softmax is missing.", lambda x, t: x / t),
 ]
 
@@ -53,6 +63,7 @@ TOP_SHARE_MISTAKES = [
         "that is the sum of the logits: turn them into probabilities first.",
         lambda x, k: x.topk(k).values.sum(),
     ),
+    ("these are the k unlikeliest: sort in descending order.", lambda x, k: x.softmax(-1).sort().values[:k].sum()),
     (
         "that is the k-th probability alone: add up the first k.",
         lambda x, k: x.softmax(-1).topk(k).values[-1],

@@ -46,11 +46,28 @@ def shifted_back(logits: Tensor, ids: Tensor) -> Tensor:
     return (-logits[1:].log_softmax(dim=-1).gather(1, ids[:-1, None]).mean()).exp()
 
 
+def largest_of_all(x: Tensor) -> Tensor:
+    """Each row by its own sum, but lowered by one maximum: rows far below it lose all they have."""
+    exps = (x - x.max()).exp()
+    return exps / exps.sum(dim=-1, keepdim=True)
+
+
+LARGE = "logits that are large or far apart: subtract the largest logit of each row, dim=-1 with keepdim=True"
+
 SOFTMAX_MISTAKES = [
     ("exp overflows in large logits: subtract the largest logit of each row first.", plain_softmax),
     (
         "each row must add up to 1: take maximum and sum along the last axis, with keepdim=True, not over everything.",
         one_total,
+    ),
+    ("subtract the largest logit of each row, not the largest of all: rows far below it become 0 / 0.", largest_of_all),
+    (
+        "subtract the largest logit of each row, not its mean: above the mean exp can still overflow.",
+        lambda x: plain_softmax(x - x.mean(dim=-1, keepdim=True)),
+    ),
+    (
+        "subtract the largest logit of each row, not the smallest: above that exp can still overflow.",
+        lambda x: plain_softmax(x - x.amin(dim=-1, keepdim=True)),
     ),
     ("your softmax runs over the tokens: it runs over the vocabulary, the last axis.", lambda x: stable_softmax(x, 0)),
     (

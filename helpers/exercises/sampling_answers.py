@@ -30,9 +30,9 @@ def in_sorted_order(logits: Tensor, temperature: float, p: float) -> Tensor:
     return nucleus(logits, temperature, p).sort(descending=True).values
 
 
-def not_shared_out(logits: Tensor, temperature: float, p: float) -> Tensor:
+def not_shared_out(logits: Tensor, temperature: float, p: float, cut_to=0.0) -> Tensor:
     probs = (logits / temperature).softmax(dim=-1)
-    return probs.masked_fill(nucleus(logits, temperature, p) == 0, 0.0)
+    return probs.masked_fill(nucleus(logits, temperature, p) == 0, cut_to)
 
 
 def cut_to_zero(logits: Tensor, temperature: float, p: float) -> Tensor:
@@ -108,6 +108,29 @@ def _first(probs: Tensor) -> Tensor:
     return torch.zeros(1, dtype=torch.long, device=probs.device)
 
 
+def unsorted(logits: Tensor, temperature: float, p: float) -> Tensor:
+    """The shares added up in the order of the vocabulary."""
+    warm = logits / temperature
+    probs = warm.softmax(dim=-1)
+    return warm.masked_fill(probs.cumsum(-1) - probs >= p, -torch.inf).softmax(dim=-1)
+
+
+def sorted_twice(logits: Tensor, temperature: float, p: float) -> Tensor:
+    """`order` used to take from the sorted numbers, where it says where to put them."""
+    order = (logits / temperature).argsort(descending=True)
+    return nucleus(logits, temperature, p)[order][order]
+
+
+def stopped_by_the_prompt(next_logits, ids, stop_ids, n_new: int) -> list[int]:
+    """The last token looked at before the next is written, were it the prompt's own."""
+    return [] if ids[-1] in stop_ids else write_until(next_logits, ids, stop_ids, n_new)
+
+
+FAR_BELOW = (
+    "logits far below 0: what is cut must be minus infinity, or 0 as a probability; "
+    "and softmax, not a plain exponential"
+)
+
 NUCLEUS_MISTAKES = [
     ("the token that crosses p stays: compare p with what the tokens *before* it hold.", crossing_dropped),
     (
@@ -124,6 +147,16 @@ NUCLEUS_MISTAKES = [
         lambda logits, temperature, p: nucleus(logits, 1 / temperature, p),
     ),
     ("these are in sorted order: put them back where they came from, with `order`.", in_sorted_order),
+    ("`order` says where each sorted number belongs: put them there with scatter; indexing takes.", sorted_twice),
+    ("the shares were added up in the order of the vocabulary: sort first, likeliest first.", unsorted),
+    (
+        "softmax ran over probabilities: divide what is left by its sum.",
+        lambda *case: not_shared_out(*case).softmax(dim=-1),
+    ),
+    (
+        "softmax ran over probabilities: divide what is left by its sum.",
+        lambda *case: not_shared_out(*case, cut_to=-torch.inf).softmax(dim=-1),
+    ),
     ("what is left must add up to 1 again.", not_shared_out),
     ("a logit of 0 is not a cut, e to the 0 is 1: it must be minus infinity.", cut_to_zero),
     (
@@ -160,6 +193,7 @@ RECENT_MISTAKES = [
 ]
 
 WRITE_MISTAKES = [
+    ("a stop token in the prompt stops nothing: look at new tokens only.", stopped_by_the_prompt),
     ("it wrote on after the stop token: leave the loop there.", never_stops),
     ("the stop token is not part of the text: look at the token before you append it.", with_the_stop),
     (
