@@ -213,7 +213,7 @@ print([round(share, 3) for share in toy.tolist()], "ratio", round((toy[0] / toy[
 # %%
 exps = (logits - logits.max()).exp()  # the same shares, and exp cannot overflow
 probs = exps / exps.sum()
-check_close("probabilities", probs, seen["logits"][-1].softmax(dim=-1))
+check_close("probabilities", probs, seen["logits"][-1].softmax(dim=-1), against="torch's softmax")
 
 # %%
 top = probs.topk(12)
@@ -275,7 +275,7 @@ print(lm.decode(ids))
 
 # %%
 written = generate(lm, prompt, max_new_tokens=12)
-check_close("our tokens against generate's", ids[n_tokens:], written.token_ids)
+check_close("our tokens against generate's", ids[n_tokens:], written.token_ids, against="generate")
 token_chips(lm.tokenizer, written.token_ids)
 
 # %% [markdown] tags=["en"]

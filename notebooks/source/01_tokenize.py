@@ -248,7 +248,7 @@ def encode(text, cut=lambda part: cut_words(part, digits_alone), pick=min):
             ids += [id_of[piece] for pieces in found for piece in pieces]
     return ids
 ids = encode(prompt)
-check_close("token ids", ids, lm.tokenizer.encode(prompt, add_special_tokens=False))
+check_close("token ids", ids, lm.tokenizer.encode(prompt, add_special_tokens=False), against="the model's tokenizer")
 
 # %% [markdown] tags=["en"]
 # **Things to notice**
@@ -385,7 +385,7 @@ except ReaderError as refusal:
 from helpers.bpe import merge_steps, read_bpe
 
 states = [state for _, state in merge_steps(read_bpe(lm.tokenizer), prompt)]
-check_close("the last state", states[-1], ids)
+check_close("the last state", states[-1], ids, against="the ids above")
 lines(range(len(states)), {"pieces": [len(state) for state in states]}, title="From bytes to tokens",
       x_title="merges done", y_title="pieces", caption=f"Model {lm.name}, the prompt, merges by rank.")
 

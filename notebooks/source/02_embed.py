@@ -67,7 +67,7 @@ table, scale = embedding.weight, getattr(embedding, "scalar_embed_scale", 1.0)  
 x = table[seen.token_ids] * scale  # (n_tokens, d_model)
 one_hot = torch.zeros(n_vocab, device=lm.device)
 one_hot[seen.token_ids[0]] = scale
-check_close("one-hot times the table", one_hot @ table, x[0])
+check_close("one-hot times the table", one_hot @ table, x[0], against="the row")
 check_close("embedding", x + position_vectors(lm, n_tokens), seen["embed"])
 
 # %% [markdown] tags=["en"]
@@ -235,7 +235,7 @@ for model in (gpt2_shape, lm):
 
 learned = gpt2_shape.model.transformer.wpe.weight  # (positions, d_model)
 rows = gpt2_shape.model.get_input_embeddings().weight[twice]
-check_close("token row + position row", rows + learned[:2], trace(gpt2_shape, twice)["embed"])
+check_close("token row + position row", rows + learned[:2], trace(gpt2_shape, twice)["embed"], against="a random model")
 print(f"the learned table ends with position {len(learned) - 1:,}")
 
 # %% [markdown] tags=["en"]
@@ -310,7 +310,7 @@ def scores_at(places):
     keys = rotate(k, places, near).repeat_interleave(group, dim=1)
     return torch.einsum("ihd,jhd->hij", rotate(q, places, near), keys) / d_head**0.5
 
-check_close("all scores, 5,000 positions on", scores_at(positions + 5000), scores_at(positions))
+check_close("all scores, 5,000 positions on", scores_at(positions + 5000), scores_at(positions), against="unmoved")
 check_close("the model's, where not masked", scores_at(positions).tril(), seen["block0.scores"].tril())
 print("unchanged when pulled apart?", torch.allclose(scores_at(3 * positions), scores_at(positions)))
 
@@ -331,7 +331,7 @@ def rotate_neighbours(x, places):
 
 keys = rotate_neighbours(k[..., order], positions).repeat_interleave(group, dim=1)
 interleaved = torch.einsum("ihd,jhd->hij", rotate_neighbours(q[..., order], positions), keys)
-check_close("scores, the other convention", interleaved / d_head**0.5, scores_at(positions))
+check_close("scores, the other convention", interleaved / d_head**0.5, scores_at(positions), against="half-split")
 
 # %% [markdown] tags=["en"]
 # ## 11 · What happens past the trained length?

@@ -135,9 +135,9 @@ for name, n_left in {"MHA": n_heads, "GQA": n_kv_heads, "MQA": 1}.items():
 # %%
 q, k = w.q_norm(q), w.k_norm(k)  # changes nothing here; Qwen 3 and Gemma 3 bring both to a standard length first
 q_rot, k_rot = seen.get(f"block{layer}.q_rot", q), seen.get(f"block{layer}.k_rot", k)
-check_close("length of the queries", q_rot.norm(dim=-1), q.norm(dim=-1))
-check_close("length of the keys", k_rot.norm(dim=-1), k.norm(dim=-1))
-check_close("the first token is not turned", q_rot[0], q[0])
+check_close("length of the queries", q_rot.norm(dim=-1), q.norm(dim=-1), against="before turning")
+check_close("length of the keys", k_rot.norm(dim=-1), k.norm(dim=-1), against="before turning")
+check_close("the first token is not turned", q_rot[0], q[0], against="before turning")
 
 # %% [markdown] tags=["en"]
 # ## 4 · How well does each question fit each key?
@@ -177,7 +177,7 @@ toy = torch.tensor([2.0, 1.0, -torch.inf]).softmax(dim=-1)  # toy numbers: the t
 print("toy row:", [round(share, 3) for share in toy.tolist()])
 pattern = scores.softmax(dim=-1)  # (n_heads, n_tokens, n_tokens)
 check_close("attention pattern, block 0", pattern, seen[f"block{layer}.pattern"])
-check_close("every row adds up to 1", pattern.sum(dim=-1), torch.ones(n_heads, n_tokens))
+check_close("every row adds up to 1", pattern.sum(dim=-1), torch.ones(n_heads, n_tokens), against="1")
 
 # %%
 head_grid(pattern, seen.tokens, title="The nine heads of block 0", caption=seen.caption("attention pattern", layer=layer))

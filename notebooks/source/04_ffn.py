@@ -145,11 +145,11 @@ v = block_weights(random_model(lm, "gpt2"), 0)
 centred = old["block0.mid"] - old["block0.mid"].mean(dim=-1, keepdim=True)
 variance = centred.pow(2).mean(dim=-1, keepdim=True)
 normed = centred / (variance + v.norm2.eps).sqrt() * v.norm2.weight + v.norm2.bias
-check_close("LayerNorm", normed, old["block0.norm2"])
+check_close("LayerNorm", normed, old["block0.norm2"], against="the random model")
 z = old["block0.norm2"] @ v.w_up.T + v.b_up
 gelu = 0.5 * z * (1 + torch.tanh((2 / torch.pi) ** 0.5 * (z + 0.044715 * z**3)))
-check_close("GELU", gelu, old["block0.act"])
-check_close("FFN of 2019", gelu @ v.w_down.T + v.b_down, old["block0.mlp"])
+check_close("GELU", gelu, old["block0.act"], against="the random model")
+check_close("FFN of 2019", gelu @ v.w_down.T + v.b_down, old["block0.mlp"], against="the random model")
 
 # %% [markdown] tags=["en"]
 # SiLU and GELU are curves of much the same shape. What the gate adds is a **product**:
@@ -210,7 +210,7 @@ for i in range(n_layers):
     push.append(seen[f"block{i}.act"][-1] * (towards @ block.w_down))
     bias.append(towards @ block.b_down)
 push = torch.stack(push)  # (n_layers, d_mlp)
-check_close("neurons of each block", push.sum(dim=1) + torch.stack(bias), gains[kinds["FFN"]])
+check_close("neurons of each block", push.sum(dim=1) + torch.stack(bias), gains[kinds["FFN"]], against="the blocks")
 up, down = push[push > 0].sum(), push[push < 0].sum()
 print(f"{push.numel():,} neurons push up by {up:.1f} and down by {-down:.1f}: together {push.sum():.1f}")
 
@@ -358,9 +358,9 @@ h = routed["block0.norm2"]
 scores = h @ mlp.gate.weight.T  # (n_tokens, n_experts)
 best = scores.topk(moe.config.num_experts_per_tok)
 shares, chosen = best.values.softmax(dim=-1), best.indices  # (n_tokens, 2) both
-check_close("router", scores, routed["block0.router"])
-check_close("experts chosen", chosen, routed["block0.experts"])
-check_close("their shares", shares, routed["block0.expert_weights"])
+check_close("router", scores, routed["block0.router"], against="the random model")
+check_close("experts chosen", chosen, routed["block0.experts"], against="the random model")
+check_close("their shares", shares, routed["block0.expert_weights"], against="the random model")
 
 # %%
 added = torch.zeros_like(h)
@@ -368,7 +368,7 @@ for token in range(n_tokens):
     for share, expert in zip(shares[token], chosen[token]):
         gate, up = (mlp.experts.gate_up_proj[expert] @ h[token]).chunk(2)  # two matrices stored as one
         added[token] += share * (mlp.experts.down_proj[expert] @ (torch.nn.functional.silu(gate) * up))
-check_close("what the experts add", added, routed["block0.mlp"])
+check_close("what the experts add", added, routed["block0.mlp"], against="the random model")
 load = torch.bincount(chosen.flatten(), minlength=len(mlp.experts.down_proj))
 bars([f"expert {i}" for i in range(len(load))], load / load.sum(), title="Where the tokens went",
      caption=routed.caption("share of all choices, random weights", layer=0))

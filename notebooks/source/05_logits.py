@@ -139,7 +139,7 @@ def softmax(x):
     return exps / exps.sum(dim=-1, keepdim=True)
 
 probs = softmax(logits)  # (n_tokens, n_vocab)
-check_close("probabilities", probs, seen["logits"].softmax(dim=-1))
+check_close("probabilities", probs, seen["logits"].softmax(dim=-1), against="torch's softmax")
 print("88, 89, 90:", [round(share, 3) for share in softmax(large).tolist()])
 print("tokens with probability 0:", (probs[-1] == 0).sum().item())
 

@@ -79,7 +79,7 @@ toy = torch.tensor([2.0, 1.0, 0.0])  # toy numbers
 for t in (0, 0.5, 1, 2):
     print(f"T = {t:<3}", [round(share, 3) for share in warmed(toy, t).softmax(dim=-1).tolist()])
 rule = transformers.TemperatureLogitsWarper(0.7)
-check_close("temperature 0.7", warmed(logits, 0.7), theirs(rule, logits))
+check_close("temperature 0.7", warmed(logits, 0.7), theirs(rule, logits), against="transformers")
 
 # %% [markdown] tags=["en"]
 # Now the two ends.
@@ -135,9 +135,10 @@ print("top-p 0.6 keeps", top_p(toy, 0.6).isfinite().tolist())
 # Below are three positions of the prompt: the surest, the middle one, the least sure.
 
 # %%
-check_close("top-k 40", top_k(logits, 40), theirs(transformers.TopKLogitsWarper(40), logits))
-check_close("top-p 0.9", top_p(logits, 0.9), theirs(transformers.TopPLogitsWarper(0.9), logits))
-check_close("min-p 0.05", min_p(logits, 0.05), theirs(transformers.MinPLogitsWarper(0.05), logits))
+check_close("top-k 40", top_k(logits, 40), theirs(transformers.TopKLogitsWarper(40), logits), against="transformers")
+check_close("top-p 0.9", top_p(logits, 0.9), theirs(transformers.TopPLogitsWarper(0.9), logits), against="transformers")
+check_close("min-p 0.05", min_p(logits, 0.05), theirs(transformers.MinPLogitsWarper(0.05), logits),
+            against="transformers")
 
 surest = seen["logits"].softmax(dim=-1).amax(dim=-1)  # (n_tokens,)
 for i in surest.argsort(descending=True)[[0, n_tokens // 2, -1]].tolist():
@@ -169,7 +170,8 @@ def penalize_repetition(logits, ids, penalty):
     return logits.index_copy(0, used, torch.where(old > 0, old / penalty, old * penalty))
 
 rule = transformers.RepetitionPenaltyLogitsProcessor(1.3)
-check_close("repetition penalty 1.3", penalize_repetition(logits, ids, 1.3), theirs(rule, logits))
+check_close("repetition penalty 1.3", penalize_repetition(logits, ids, 1.3), theirs(rule, logits),
+            against="transformers")
 used = max(set(ids), key=lambda i: logits[i])  # of the prompt's own tokens the likeliest
 for name, row in {"the model's logits": logits, "the same, all 30 lower": logits - 30}.items():
     before, after = (x.softmax(dim=-1)[used] for x in (row, penalize_repetition(row, ids, 1.3)))
@@ -196,9 +198,9 @@ class PresencePenalty(transformers.LogitsProcessor):
         return torch.stack([penalize_presence(row, written, presence=2.0) for row, written in rows])
 
 ours = penalize_presence(logits, ids, 2.0)
-check_close("as a class of our own", theirs(PresencePenalty(), logits), ours)
+check_close("as a class of our own", theirs(PresencePenalty(), logits), ours, against="our function")
 lower = penalize_presence(logits - 30, ids, 2.0)
-check_close("all logits 30 lower", lower.softmax(dim=-1), ours.softmax(dim=-1))
+check_close("all logits 30 lower", lower.softmax(dim=-1), ours.softmax(dim=-1), against="before")
 
 # %% [markdown] tags=["en"]
 # ## 4 · How is a word forbidden?
@@ -214,7 +216,7 @@ def ban(logits, ids, words):  # words: lists of token ids
 first, second, third = logits.topk(3).indices.tolist()
 words = [[first], [ids[-1], second], [first, third]]  # the third one has not begun yet
 rule = transformers.NoBadWordsLogitsProcessor(words)
-check_close("bad words", ban(logits, ids, words), theirs(rule, logits))
+check_close("bad words", ban(logits, ids, words), theirs(rule, logits), against="transformers")
 left = ban(logits, ids, [[first]]).softmax(dim=-1).topk(5)
 print("without", token_labels(lm.tokenizer, [first])[0], "→", *token_labels(lm.tokenizer, left.indices))
 
@@ -243,7 +245,7 @@ for name, rule in rules.items():
 amounts = {"RepetitionPenaltyLogitsProcessor": 1.2, "TemperatureLogitsWarper": 1.5}
 amounts |= {"TopKLogitsWarper": 50, "TopPLogitsWarper": 0.9, "MinPLogitsWarper": 0.02}
 chain = transformers.LogitsProcessorList(getattr(transformers, name)(x) for name, x in amounts.items())
-check_close("all five in a row", steps["min-p 0.02"], theirs(chain, logits))
+check_close("all five in a row", steps["min-p 0.02"], theirs(chain, logits), against="transformers")
 
 # %% [markdown] tags=["en"]
 # Read a row of the table from left to right.
@@ -346,12 +348,12 @@ def write(ids, choose, n_new):
 
 # %%
 greedy = write(ids, lambda x, _: x.argmax(), 8)
-check_close("greedy text", greedy, library(do_sample=False, max_new_tokens=8)[0])
+check_close("greedy text", greedy, library(do_sample=False, max_new_tokens=8)[0], against="the model's generate")
 
 fresh = write(ids, lambda x, written: penalize_presence(x, written, 2.0).argmax(), 8)
 own = transformers.LogitsProcessorList([PresencePenalty()])
 theirs_fresh = library(do_sample=False, max_new_tokens=8, logits_processor=own)[0]
-check_close("with our own class", fresh, theirs_fresh)
+check_close("with our own class", fresh, theirs_fresh, against="the model's generate")
 for name, text in {"greedy": greedy, "presence 2": fresh, "stops at": stop_ids}.items():
     print(f"{name:10}", *token_labels(lm.tokenizer, text))
 
@@ -438,7 +440,7 @@ def beam_search(ids, n_new, n_beams):
 
 beam, greedy = beam_search(ids, 14, n_beams=4), beam_search(ids, 14, n_beams=1)
 length = dict(min_new_tokens=14, max_new_tokens=14)
-check_close("beam search", beam, library(num_beams=4, do_sample=False, **length)[0])
+check_close("beam search", beam, library(num_beams=4, do_sample=False, **length)[0], against="the model's generate")
 
 # %% tags=["nbval-ignore-output"]
 def log_prob(text):

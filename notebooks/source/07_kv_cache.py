@@ -71,7 +71,7 @@ print(torch.tensor([3, 1, 4]).cumsum(0).tolist(), torch.tensor([3, 1, 4, 1]).cum
 answer = int(seen["logits"][-1].argmax())
 longer = trace(lm, [*seen.token_ids, answer])
 for name in (f"block0.{k_name}", f"block{n_layers - 1}.{k_name}", f"block{n_layers - 1}.v", "logits"):
-    check_close(f"old rows of {name}", longer[name][:n_tokens], seen[name], rtol=5e-4, atol=5e-4)
+    check_close(f"old rows of {name}", longer[name][:n_tokens], seen[name], rtol=5e-4, atol=5e-4, against="before")
 
 # %% [markdown] tags=["en"]
 # Every tensor of the pass has gained one row and kept the others.
@@ -164,12 +164,13 @@ def step(token_id, position, cache, join=append):
 # %%
 ours = step(answer, n_tokens, list(cache))
 check_close("our step, the model's step", ours, forward_with_cache(lm, [answer], theirs)[-1], rtol=5e-4, atol=5e-4)
-check_close("our step, everything again", ours, longer["logits"][-1], rtol=5e-4, atol=5e-4)
+check_close("our step, everything again", ours, longer["logits"][-1], rtol=5e-4, atol=5e-4,
+            against="the model without a cache")
 written = generate(lm, prompt, max_new_tokens=12)
 ids, growing = [answer], list(cache)
 while len(ids) < len(written.token_ids):
     ids.append(int(step(ids[-1], n_tokens + len(ids) - 1, growing).argmax()))
-check_close("our tokens, generate's", ids, written.token_ids)
+check_close("our tokens, generate's", ids, written.token_ids, against="generate")
 print(f"the cache grew from {len(cache[0][0])} to {len(growing[0][0])} rows a block")
 
 # %% [markdown] tags=["en"]
@@ -189,7 +190,8 @@ print(0.1 + 0.2 + 0.3 == 0.3 + 0.2 + 0.1)  # toy numbers
 act, w_down = longer["block0.act"], weights[0].w_down  # (n_tokens + 1, d_mlp), (d_model, d_mlp)
 for dtype in (torch.float32, torch.float64):
     rows, matrix = act.reshape(-1, w_down.shape[1]).to("cpu", dtype), w_down.to("cpu", dtype)
-    check_close(f"one row at a time, {dtype}", torch.stack([matrix @ row for row in rows]), rows @ matrix.T)
+    check_close(f"one row at a time, {dtype}", torch.stack([matrix @ row for row in rows]), rows @ matrix.T,
+                against="all at once")
 
 # %% [markdown] tags=["en"]
 # In 64 bits the difference falls by many orders of magnitude: it was rounding, nothing else.
@@ -203,7 +205,7 @@ for dtype in (torch.float32, torch.float64):
 
 # %%
 a_token = 2 * n_layers * n_kv_heads * d_head * 4  # keys and values, float32
-check_close("bytes of the model's cache", cache_bytes(theirs), a_token * (n_tokens + 1), rtol=0, atol=0)
+check_close("bytes of the model's cache", cache_bytes(theirs), a_token * (n_tokens + 1), against="the formula")
 print(f"{a_token:,} bytes a token; counted with all {n_heads} query heads: {a_token * n_heads // n_kv_heads:,}")
 lengths = [0, 1024, 2048, 4096, 8192]
 kinds = {"MHA: 9 KV heads": 9 * 4, "GQA: 3, as it is": 3 * 4, "MQA: 1": 1 * 4, "GQA, int8": 3 * 1}
