@@ -54,6 +54,16 @@ def test_a_full_disk_is_said_in_numbers():
     assert "needs 8.0 GB" in start.disk_problem(2_600_000_000, "gpu")
 
 
+@pytest.mark.parametrize("extra, gpu, needed", [("", False, "2.5"), ("test", False, "3.5"), ("test", True, "8.0")])
+def test_each_set_up_asks_for_the_disk_that_it_takes(extra, gpu, needed, monkeypatch):
+    usage = type("Usage", (), {"free": 1_000_000_000})
+    monkeypatch.setattr(start.shutil, "disk_usage", lambda folder: usage)
+    monkeypatch.setattr(start.platform, "system", lambda: "Linux")
+    monkeypatch.setattr(start, "has_nvidia_gpu", lambda: gpu)
+    with pytest.raises(SystemExit, match=f"needs {needed} GB of disk"):
+        start.install(extra)
+
+
 def test_linux_without_gpu_tries_two_cpu_builds_before_the_cuda_one():
     local, cpu_index, plain = start.torch_attempts("Linux", gpu=False)
     assert local == ["torch==2.13.0+cpu"]
