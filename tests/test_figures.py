@@ -10,8 +10,11 @@ import torch
 from helpers.figures import bars, head_grid, heatmap, lines, strips
 from helpers.figures.charts import SERIES
 from helpers.figures.colours import BLUE, ORANGE
+from helpers.figures.cuts import ends
 from helpers.figures.frame import INK
+from helpers.figures.lens import measures
 from helpers.figures.words import escape, shorten, text_width, wrap
+from tests.drawn import texts
 
 TOKENS = ["the", "<b>", "the", "$x$", "&amp;", "天气"]
 CAPTION = "smollm2-135m, float32. Prompt: the <b>the$x$&amp; 天气. Layer 0, head 0."
@@ -41,19 +44,6 @@ EXAMPLES = examples()
 @pytest.fixture(params=EXAMPLES)
 def figure(request):
     return EXAMPLES[request.param]
-
-
-def texts(node):
-    """Every string in a figure's JSON that plotly.js draws."""
-    if isinstance(node, dict):
-        for key, value in node.items():
-            if key in ("text", "ticktext", "name", "hovertemplate"):
-                yield from [value] if isinstance(value, str) else value
-            elif key != "meta":
-                yield from texts(value)
-    elif isinstance(node, list):
-        for value in node:
-            yield from texts(value)
 
 
 # --- what every figure promises ---
@@ -197,14 +187,100 @@ def test_any_length_of_prompt_gives_a_small_figure(n):
     ]
     for figure in figures:
         assert len(figure.to_json()) < 200_000 and figure.layout.width <= 720 and figure.layout.height <= 1400
-    said = ["The first " in figure.layout.annotations[-1].text for figure in figures[:4]]
-    assert said == [n > 48, n > 48, n > 48, n > 21]
+    notes = [caption_of(figure) for figure in figures[:4]]
+    assert ["The first 48 of" in note for note in notes] == [False, False, n > 48, False]
+    assert [f"first and the last 47; the {n - 48} between" in note for note in notes[:2]] == [n > 48] * 2
+    assert (f"first and the last 20; the {n - 21} between" in notes[3]) == (n > 21)
 
 
 def test_many_heads_still_give_a_small_figure():
     figure = head_grid(causal(48, 32), ["<|im_start|>"] * 48, "t", "c")
     assert len(figure.data) == 32 and len(figure.to_json()) < 200_000
-    assert "The first 23 of 48 are shown." in figure.layout.annotations[-1].text
+    assert "Shown are the first and the last 22; the 25 between them are left out." in caption_of(figure)
+    assert figure.data[0].z[-1][-1] == pytest.approx(causal(48, 32)[0, -1, -1].item(), abs=5e-4)
+
+
+LONG = [f"t{i}" for i in range(100)]
+KEPT = [0, *range(53, 100)]  # of 100 tokens: the first, and the 47 up to the one from which the next is predicted
+
+
+def caption_of(figure):
+    return figure.layout.annotations[-1].text.replace("<br>", " ")
+
+
+def test_a_long_heatmap_shows_the_first_token_and_the_last_rows():
+    pattern = causal(100)
+    figure = heatmap(pattern, LONG, LONG, "T", "C.")
+    for axis in (figure.layout.xaxis, figure.layout.yaxis):
+        assert list(axis.ticktext) == [LONG[i] for i in KEPT] and list(axis.tickvals) == list(range(48))
+    z = figure.data[0].z
+    assert z[-1][0] == pytest.approx(pattern[99, 0].item(), abs=5e-4)
+    assert z[-1][1] == pytest.approx(pattern[99, 53].item(), abs=5e-4)
+    assert list(z[1][:2]) == pytest.approx(pattern[53, [0, 53]].tolist(), abs=5e-4) and set(z[1][2:]) == {None}
+    note = "Shown are the first and the last 47; the 52 between them are left out."
+    assert caption_of(figure).endswith(note) and caption_of(figure).count(note) == 1
+    best = LONG[KEPT[int(pattern[99, KEPT].argmax())]]
+    alt = figure.layout.meta["alt"]
+    assert note in alt and "t0: t0 1.000, 36 more, t89: " in alt
+    assert alt.endswith(f"t99: {best} {pattern[99, KEPT].max():.3f}.")
+
+
+def test_axes_of_different_lengths_are_cut_each_for_itself():
+    figure = heatmap(torch.arange(300.0).view(3, 100), list("abc"), LONG, "T", "C.")
+    assert list(figure.layout.yaxis.ticktext) == list("abc")
+    assert list(figure.layout.xaxis.ticktext) == [LONG[i] for i in KEPT]
+    assert figure.data[0].z[2][-1] == 299 and figure.data[0].z[2][1] == 253
+    assert caption_of(figure).count("left out") == 1
+
+
+def test_long_grids_and_strips_and_measures_show_the_last_token():
+    patterns, vectors, amounts = causal(100, 9), torch.randn(100, 576), torch.arange(100.0)
+    grid, strip, bar = (
+        head_grid(patterns, LONG, "T", "C."),
+        strips(vectors, LONG, "T", "C."),
+        measures(LONG, amounts, "T", "C.", "bits"),
+    )
+    assert list(grid.layout.xaxis.ticktext)[-1] == list(grid.layout.yaxis.ticktext)[-1] == "t99"
+    assert grid.data[4].z[-1][-2] == pytest.approx(patterns[4, 99, 98].item(), abs=5e-4)
+    assert list(strip.layout.yaxis.ticktext) == ["t0", *LONG[-23:]]
+    assert strip.data[0].z[-1][5] == pytest.approx(vectors[99, 5].item(), abs=5e-4)
+    assert list(bar.layout.yaxis.ticktext) == [LONG[i] for i in KEPT] and list(bar.data[0].x) == KEPT
+    for figure in (strip, bar):
+        assert "t99 " in figure.layout.meta["alt"]
+    for figure in (grid, strip, bar):
+        assert "left out." in figure.layout.meta["alt"] and "left out." in caption_of(figure)
+
+
+@pytest.mark.parametrize(
+    "n, most, shown", [(1, 48, [0]), (2, 48, [0, 1]), (3, 2, [0, 2]), (4, 1, [0, 3]), (3, 3, [0, 1, 2])]
+)
+def test_the_first_and_the_last_places_are_shown(n, most, shown):
+    assert ends(n, most) == shown
+
+
+# --- a row with nothing in it ---
+
+
+def test_a_row_that_is_masked_or_zero_has_no_largest_cell():
+    rows, columns = list("abcd"), list("wxyz")
+    values = [[-torch.inf] * 4, [0.0] * 4, [-torch.inf, -2.5, torch.nan, -3.0], [torch.inf, 1.0, 0.0, 0.0]]
+    figure = heatmap(values, rows, columns, "T", "C.")
+    assert (
+        figure.layout.meta["alt"]
+        == "Heat map: T. Largest in each row: a: nothing, b: nothing, c: x -2.500, d: x 1.000."
+    )
+    assert list(figure.data[0].z[0]) == [None] * 4
+
+
+def test_a_causal_row_of_zeros_is_masked_and_has_no_largest_cell():
+    figure = heatmap([[1.0, 0.0], [0.0, 0.0]], ["a", "b"], ["a", "b"], "T", "C.")
+    assert figure.layout.meta["alt"].endswith("a: a 1.000, b: nothing.")
+    assert "empty: masked" in caption_of(figure)
+
+
+def test_a_figure_with_nothing_in_it_is_a_figure():
+    figure = heatmap([[-torch.inf] * 2] * 2, ["a", "b"], ["a", "b"], "T", "C.")
+    assert figure.layout.meta["alt"] == "Heat map: T. Largest in each row: a: nothing, b: nothing."
 
 
 def test_a_matrix_that_is_not_causal_has_no_masked_cells():

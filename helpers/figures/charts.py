@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 
 import plotly.graph_objects as go
 
-from helpers.figures.colours import BLUE, cell, cut_note, to_tensor
+from helpers.figures.colours import BLUE, cell, to_tensor
+from helpers.figures.cuts import MAX_TOKENS, first_note
 from helpers.figures.frame import (
     EDGE,
     FAINT,
     INK,
     LEGEND,
-    MAX_TOKENS,
     ROW,
     WIDTH,
     axis_title,
@@ -21,7 +21,7 @@ from helpers.figures.frame import (
     short_labels,
     token_axis,
 )
-from helpers.figures.words import escape, listed
+from helpers.figures.words import escape, listed, said
 
 SERIES = ("#2f7fd0", "#c95e10", "#0f9172", "#b0569c")  # contrast at least 3 on white and on #111
 DASHES, SYMBOLS = ("solid", "dash", "dot", "dashdot"), ("circle", "square", "diamond", "triangle-up")
@@ -37,10 +37,10 @@ def bars(labels: Sequence[str], values, title: str, caption: str) -> go.Figure:
     figure.update_xaxes(visible=False, range=[0, round(PERCENT_ROOM * max(shares), 3)], fixedrange=True)
     figure.update_yaxes(token_axis(names, ROW), range=[len(names) - 0.5, -0.5], mirror=False)
     left = label_pixels(names) + EDGE
-    caption += cut_note(len(names), len(labels))
-    frame(figure, title, caption, (BARS_WIDTH - left, ROW * len(names)), left, below=6)
-    listing = listed([f"{name} {percent}" for name, percent in zip(names, percents, strict=True)])
-    return described(figure, f"Bar chart: {title}. {listing}.")
+    note = first_note(len(names), len(labels))
+    frame(figure, title, caption + note, (BARS_WIDTH - left, ROW * len(names)), left, below=6)
+    rows = listed([f"{name} {percent}" for name, percent in zip(names, percents, strict=True)])
+    return described(figure, "bars", title=title, cut=note, rows=rows)
 
 
 def lines(
@@ -58,9 +58,12 @@ def lines(
     figure.update_yaxes(plain_axis(), gridcolor=FAINT, title=axis_title(y_title))
     frame(figure, title, caption, (WIDTH - 64 - 2 * EDGE, 300), left=64, below=44, above=26)
     figure.update_layout(showlegend=len(series) > 1, legend=LEGEND)
-    ends = [f"{name} from {float(ys[0]):.3g} to {float(ys[-1]):.3g}" for name, ys in series.items()]
-    over = f"{y_title} over {x_title} from {x[0]:g} to {x[-1]:g}"
-    return described(figure, f"Line chart: {title}. {over}: {listed(ends)}.")
+    runs = [
+        said("alt.line", name=name, start=f"{float(ys[0]):.3g}", end=f"{float(ys[-1]):.3g}")
+        for name, ys in series.items()
+    ]
+    axes = dict(x=x_title, y=y_title, start=f"{x[0]:g}", end=f"{x[-1]:g}")
+    return described(figure, "lines", title=title, lines=listed(runs), **axes)
 
 
 def _bars(shares: list[float], percents: list[str]) -> go.Bar:

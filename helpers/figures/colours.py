@@ -4,6 +4,8 @@ import plotly.graph_objects as go
 import torch
 from torch import Tensor
 
+from helpers.figures.words import said
+
 BLUE, ORANGE = (47, 111, 208), (201, 94, 16)  # told apart by every common kind of colour blindness
 STEPS = (0, 0.02, 0.05, 0.1, 0.2, 0.35, 0.5, 0.75, 1)
 
@@ -60,20 +62,17 @@ def limits(values: Tensor) -> tuple[float, bool]:
 def scale_note(values: Tensor) -> str:
     """What the colours mean, for the caption."""
     limit, diverging = limits(values)
-    empty = "" if values.isfinite().all() else "; empty: masked"
+    empty = "" if values.isfinite().all() else said("empty")
     if diverging:
-        return f"Blue above zero, orange below, full colour is ±{limit:.2g}{empty}."
-    return f"Faintest is 0, full colour {limit:.3g}{empty}."
-
-
-def cut_note(shown: int, n: int) -> str:
-    return f" The first {shown} of {n} are shown." if shown < n else ""
+        return said("two_hues", limit=f"{limit:.2g}", empty=empty)
+    return said("one_hue", limit=f"{limit:.3g}", empty=empty)
 
 
 def strongest(values: Tensor, rows: list[str], columns: list[str]) -> list[str]:
-    """For each row the column of its largest value: "is: The 0.712"."""
-    best = values.nan_to_num(nan=-float("inf")).max(dim=1)
+    """For each row the column of its largest value, "is: The 0.712"; "is: nothing" where all is masked or 0."""
+    best = values.masked_fill(~values.isfinite(), -torch.inf).max(dim=1)
+    blank = (best.values == -torch.inf) | (values == 0).all(dim=1)
     return [
-        f"{row}: {columns[i]} {value:.3f}"
-        for row, i, value in zip(rows, best.indices.tolist(), best.values.tolist(), strict=True)
+        said("row_empty", row=row) if nothing else said("row", row=row, rest=f"{columns[i]} {value:.3f}")
+        for row, i, value, nothing in zip(rows, *(t.tolist() for t in (best.indices, best.values, blank)), strict=True)
     ]

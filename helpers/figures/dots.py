@@ -20,7 +20,7 @@ from helpers.figures.frame import (
     short_labels,
     token_axis,
 )
-from helpers.figures.words import escape, listed
+from helpers.figures.words import escape, listed, named
 
 ROW = 34  # pixels
 
@@ -41,11 +41,8 @@ def dots(
     left = label_pixels(names) + EDGE
     frame(figure, title, caption, (WIDTH - left - 2 * EDGE, ROW * len(names)), left, below=44, above=26)
     figure.update_layout(showlegend=True, legend=LEGEND)
-    said = [
-        f"{name}: " + ", ".join(f"{row} {value:.3g}" for row, value in zip(rows, values, strict=True))
-        for name, values in series.items()
-    ]
-    return described(figure, f"Dot plot: {title}, {x_title}. {listed(said)}.")
+    marks = [named(name, rows, [f"{value:.3g}" for value in values]) for name, values in series.items()]
+    return described(figure, "dots", title=title, x=x_title, rows=listed(marks))
 
 
 def _marks(i: int, name: str, values: Sequence[float]) -> go.Scatter:

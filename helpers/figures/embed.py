@@ -20,11 +20,11 @@ from helpers.figures.frame import (
     plain_axis,
     short_labels,
 )  # fmt: skip
-from helpers.figures.words import escape, listed
+from helpers.figures.words import escape, listed, said
 
 COLOURS = (*SERIES, "#8a7a12", "#6d6bd6")
 SYMBOLS = ("circle", "square", "diamond", "cross", "square-open", "circle-open")  # those that a map in 3-D has as well
-HEIGHTS, PART, GRID = {2: 460, 3: 390}, "part {i}", "#9a9a9a"  # a map in 3-D knows no see-through lines
+HEIGHTS, GRID = {2: 460, 3: 390}, "#9a9a9a"  # a map in 3-D knows no see-through lines
 
 
 def word_map(points, labels: Sequence[str], groups: Sequence[str], title: str, caption: str) -> go.Figure:
@@ -43,16 +43,18 @@ def word_map(points, labels: Sequence[str], groups: Sequence[str], title: str, c
     ])  # fmt: skip
     if points.shape[1] == 3:
         axis = dict(showticklabels=False, gridcolor=GRID, zerolinecolor=GRID, showbackground=False, showspikes=False)
-        axes = {f"{letter}axis": axis | dict(title=dict(text=PART.format(i=i))) for i, letter in enumerate("xyz", 1)}
+        axes = {f"{letter}axis": axis | dict(title=dict(text=said("part", i=i))) for i, letter in enumerate("xyz", 1)}
         figure.update_layout(scene=dict(axes, bgcolor=CLEAR, camera=dict(eye=dict(x=1.05, y=1.05, z=0.55))))
     else:
-        figure.update_xaxes(plain_axis(), showticklabels=False, gridcolor=FAINT, title=axis_title(PART.format(i=1)))
-        figure.update_yaxes(plain_axis(), showticklabels=False, gridcolor=FAINT, title=axis_title(PART.format(i=2)))
+        figure.update_xaxes(plain_axis(), showticklabels=False, gridcolor=FAINT, title=axis_title(said("part", i=1)))
+        figure.update_yaxes(plain_axis(), showticklabels=False, gridcolor=FAINT, title=axis_title(said("part", i=2)))
     frame(figure, title, caption, (WIDTH - 40 - EDGE, HEIGHTS[points.shape[1]]), left=40, below=30, above=26)
     if points.shape[1] == 3:
         figure.update_layout(dragmode="orbit")
     figure.update_layout(showlegend=len(names) > 1, legend=LEGEND)
-    return described(figure, f"Map of {len(labels)} words: {title}. {_neighbours(points, shown)}.")
+    if len(labels) < 2:
+        return described(figure, "point", n=len(labels), title=title)
+    return described(figure, "map", n=len(labels), title=title, pairs=_neighbours(points, shown))
 
 
 def _flat(points, labels: list[str], name: str, colour: str, symbol: str) -> go.Scatter:
@@ -74,8 +76,6 @@ def _columns(points) -> list[list[float]]:
 
 
 def _neighbours(points, labels: list[str]) -> str:
-    """ "Nearest on the map: Paris: Rome, …" """
-    if len(labels) < 2:
-        return "One point"
+    """ "Paris: Rome, …": each label with the one that lies nearest."""
     near = torch.cdist(points, points).fill_diagonal_(torch.inf).argmin(dim=1).tolist()
-    return f"Nearest on the map: {listed([f'{a}: {labels[i]}' for a, i in zip(labels, near, strict=True)])}"
+    return listed([said("row", row=a, rest=labels[i]) for a, i in zip(labels, near, strict=True)])

@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 import plotly.graph_objects as go
 
 from helpers.figures.charts import SERIES
-from helpers.figures.colours import BLUE, ORANGE, cut_note, to_tensor
+from helpers.figures.colours import BLUE, ORANGE, to_tensor
+from helpers.figures.cuts import MAX_TOKENS, first_note
 from helpers.figures.frame import (
     EDGE,
     INK,
     LEGEND,
-    MAX_TOKENS,
     ROW,
     described,
     frame,
@@ -18,7 +18,7 @@ from helpers.figures.frame import (
     short_labels,
     token_axis,
 )
-from helpers.figures.words import escape, listed
+from helpers.figures.words import escape, listed, named, said
 
 WIDE, NUMBER_ROOM = 600, 0.22  # pixels; part of the axis left free for the number behind the longest bar
 
@@ -34,16 +34,10 @@ def signed_bars(labels: Sequence[str], values, title: str, caption: str) -> go.F
     figure.update_xaxes(visible=False, range=[low, largest * (1 + NUMBER_ROOM)], fixedrange=True)
     figure.update_yaxes(token_axis(names, ROW), range=[len(names) - 0.5, -0.5], mirror=False, showline=low == 0)
     left = label_pixels(names) + EDGE
-    frame(
-        figure,
-        title,
-        caption + cut_note(len(names), len(labels)),
-        (WIDE - left, ROW * len(names)),
-        left,
-        below=6,
-    )
-    listing = listed([f"{name} {number}" for name, number in zip(names, written, strict=True)])
-    return described(figure, f"Bar chart: {title}. {listing}.")
+    note = first_note(len(names), len(labels))
+    frame(figure, title, caption + note, (WIDE - left, ROW * len(names)), left, below=6)
+    rows = listed([f"{name} {number}" for name, number in zip(names, written, strict=True)])
+    return described(figure, "bars", title=title, cut=note, rows=rows)
 
 
 def stacked_shares(rows: Mapping[str, Sequence[float]], parts: Sequence[str], title: str, caption: str) -> go.Figure:
@@ -57,10 +51,10 @@ def stacked_shares(rows: Mapping[str, Sequence[float]], parts: Sequence[str], ti
     legend = LEGEND | dict(traceorder="normal")
     figure.update_layout(barmode="stack", showlegend=True, legend=legend)
     listing = [
-        f"{name}: " + ", ".join(f"{part} {share:.1%}" for part, share in zip(parts, shares, strict=True))
+        named(name, parts, [f"{share:.1%}" for share in shares])
         for name, shares in zip(names, rows.values(), strict=True)
     ]
-    return described(figure, f"Stacked bars: {title}. {'; '.join(listing)}.")
+    return described(figure, "stacked", title=title, rows=said("semicolon").join(listing))
 
 
 def _signed(numbers: list[float], written: list[str]) -> go.Bar:

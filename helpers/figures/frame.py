@@ -2,7 +2,7 @@
 
 import plotly.graph_objects as go
 
-from helpers.figures.words import escape, shorten, text_width, wrapped
+from helpers.figures.words import escape, said, shorten, text_width, wrapped
 
 INK = "#767676"  # contrast 4.5 on white, 4.2 on #111; no grey reaches 4.5 on both
 FAINT = "rgba(128,128,128,0.35)"
@@ -11,7 +11,6 @@ LEGEND = dict(orientation="h", x=0, xanchor="left", y=1, yanchor="bottom", bgcol
 SANS = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif"
 MONO = "ui-monospace, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 WIDTH, MIN_WIDTH, EDGE, ROW = 720, 480, 12, 24  # pixels
-MAX_TOKENS = 48  # rows or columns of one figure: beyond that labels cannot be read
 
 
 def frame(
@@ -119,7 +118,7 @@ def label_pixels(labels: list[str], size: int = 13) -> float:
     return 0.61 * size * max(map(text_width, labels)) + 8
 
 
-def described(figure: go.Figure, alt: str) -> go.Figure:
-    """The figure with its alternative text in `layout.meta["alt"]`."""
-    figure.update_layout(meta={"alt": alt})
+def described(figure: go.Figure, kind: str, **values) -> go.Figure:
+    """The figure with the string `figure.alt.kind`, its alternative text, in `layout.meta["alt"]`."""
+    figure.update_layout(meta={"alt": said(f"alt.{kind}", **values)})
     return figure

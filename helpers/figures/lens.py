@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 
 from helpers.figures.charts import BARS_WIDTH
-from helpers.figures.colours import BLUE, STEPS, colour_map, cut_note, scale_note, to_tensor
+from helpers.figures.colours import BLUE, STEPS, colour_map, scale_note, to_tensor
+from helpers.figures.cuts import ends, ends_note, last_note
 from helpers.figures.frame import (
     EDGE,
     INK,
-    MAX_TOKENS,
     MONO,
     ROW,
     WIDTH,
@@ -20,7 +20,7 @@ from helpers.figures.frame import (
     short_labels,
     token_axis,
 )  # fmt: skip
-from helpers.figures.words import escape, listed, shorten
+from helpers.figures.words import escape, listed_ends, said, shorten
 
 LOW_ROW = 20  # pixels
 
@@ -53,11 +53,10 @@ def token_grid(
     figure.update_traces(text=written, texttemplate="%{text}", textfont=ink, xgap=1, ygap=1)
     figure.update_xaxes(token_axis(heads, 13), tickangle=-90, side="top", title=axis_title(column_title))
     figure.update_yaxes(token_axis(names, 13), range=[len(names) - 0.5, -0.5], title=axis_title(row_title))
-    notes = scale_note(shown) + cut_note_last(n_shown, len(columns))
-    plot = (side * n_shown, LOW_ROW * len(names))
-    frame(figure, title, f"{caption} {notes}", plot, left, below=6, above=above + 16)
-    last = [f"{head}: {cell}" for head, cell in zip(heads, cells[-1], strict=True)]
-    return described(figure, f"Grid of tokens: {title}. Last row: {listed(last)}.")
+    note, plot = last_note(n_shown, len(columns)), (side * n_shown, LOW_ROW * len(names))
+    frame(figure, title, f"{caption} {scale_note(shown)}{note}", plot, left, below=6, above=above + 16)
+    last = [said("row", row=head, rest=cell) for head, cell in zip(heads, cells[-1], strict=True)]
+    return described(figure, "token_grid", title=title, cut=note, cells=listed_ends(last))
 
 
 def _on_white(step: float) -> str:
@@ -66,23 +65,24 @@ def _on_white(step: float) -> str:
     return f"rgb{tuple(round(255 + strength * (part - 255)) for part in BLUE)}"
 
 
-def cut_note_last(shown: int, n: int) -> str:
-    return f" The last {shown} of {n} are shown." if shown < n else ""
-
-
 def measures(labels: Sequence[str], values, title: str, caption: str, unit: str) -> go.Figure:
-    """Horizontal bars for at most 48 amounts of one unit, none negative, first on top, 1 decimal each."""
-    amounts = to_tensor(values, (len(labels),))[:MAX_TOKENS].tolist()
-    names = short_labels(labels[:MAX_TOKENS])
+    """Horizontal bars for the amounts of a text's tokens, none negative, 1 decimal each, the first token on top.
+
+    Of more than 48 the first and the last 47 are shown.
+    """
+    places = ends(len(labels))
+    amounts = to_tensor(values, (len(labels),))[places].tolist()
+    names = short_labels(labels[i] for i in places)
     written = [f"{amount:.1f}" for amount in amounts]
     figure = go.Figure(_amounts(amounts, written, unit))
     figure.update_xaxes(visible=False, range=[0, round(1.15 * (max(amounts) or 1.0), 3)], fixedrange=True)
     figure.update_yaxes(token_axis(names, ROW), range=[len(names) - 0.5, -0.5], mirror=False)
     left = label_pixels(names) + EDGE
-    notes = f"In {unit}.{cut_note(len(names), len(labels))}"
-    frame(figure, title, f"{caption} {notes}", (BARS_WIDTH - left, ROW * len(names)), left, below=6)
-    listing = listed([f"{name} {amount}" for name, amount in zip(names, written, strict=True)], 20)
-    return described(figure, f"Bar chart in {unit}: {title}. {listing}.")
+    note = ends_note(len(labels))
+    notes = f"{caption} {said('in_unit', unit=unit)}{note}"
+    frame(figure, title, notes, (BARS_WIDTH - left, ROW * len(names)), left, below=6)
+    rows = listed_ends([f"{name} {amount}" for name, amount in zip(names, written, strict=True)], 20)
+    return described(figure, "measures", unit=unit, title=title, cut=note, rows=rows)
 
 
 def _amounts(amounts: list[float], written: list[str], unit: str) -> go.Bar:

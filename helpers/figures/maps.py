@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from helpers.figures.colours import colour_map, cut_note, limits, masked, scale_note, strongest, to_tensor
+from helpers.figures.colours import colour_map, limits, masked, scale_note, strongest, to_tensor
+from helpers.figures.cuts import MAX_TOKENS, ends, ends_note
 from helpers.figures.frame import (
     EDGE,
     INK,
-    MAX_TOKENS,
     ROW,
     WIDTH,
     axis_title,
@@ -22,7 +22,7 @@ from helpers.figures.frame import (
     short_labels,
     token_axis,
 )
-from helpers.figures.words import escape, listed
+from helpers.figures.words import escape, listed, listed_ends, said
 
 LOOKS = "%{y} → %{x}: %{z}"
 MAX_CELLS, MAX_BYTES = 14_000, 180_000  # of one figure
@@ -35,25 +35,28 @@ def heatmap(
     columns: Sequence[str],
     title: str,
     caption: str,
-    row_title: str = "this token looks",
-    column_title: str = "at this token",
+    row_title: str | None = None,
+    column_title: str | None = None,
 ) -> go.Figure:
     """One cell a value (len(rows), len(columns)), row 0 on top; masked cells (0 or -inf) stay empty.
 
-    One hue where no value is negative, else two hues around zero. Of longer axes the first 48 are shown.
+    One hue where no value is negative, else two hues around zero. Of longer axes the first and the last 47 are shown.
+    Without titles of their own the axes say that row tokens look at column tokens.
     """
-    shown = masked(to_tensor(values, (len(rows), len(columns)))[:MAX_TOKENS, :MAX_TOKENS])
+    row_title, column_title = row_title or said("looks"), column_title or said("looked_at")
+    down, across = ends(len(rows)), ends(len(columns))
+    shown = masked(to_tensor(values, (len(rows), len(columns))))[down][:, across]
     limit, diverging = limits(shown)
-    names, heads = short_labels(rows[:MAX_TOKENS]), short_labels(columns[:MAX_TOKENS])
+    names, heads = short_labels(rows[i] for i in down), short_labels(columns[i] for i in across)
     side = min(CELL, (WIDTH - EDGE - TITLE_ROOM - label_pixels(names)) / len(heads))
     left, below = (TITLE_ROOM + label_pixels(labels, font_size(side)) for labels in (names, heads))
     figure = go.Figure(colour_map(shown, limit, diverging, LOOKS))
     figure.update_xaxes(token_axis(heads, side), tickangle=-90, title=axis_title(column_title))
     figure.update_yaxes(token_axis(names, side), range=[len(names) - 0.5, -0.5], title=axis_title(row_title))
-    notes = scale_note(shown) + cut_note(max(shown.shape), max(len(rows), len(columns)))
-    frame(figure, title, f"{caption} {notes}", (side * len(heads), side * len(names)), left, below)
-    best = listed(strongest(shown, names, heads))
-    return described(figure, f"Heat map: {title}. Largest in each row: {best}.")
+    note = ends_note(len(rows), len(columns))
+    frame(figure, title, f"{caption} {scale_note(shown)}{note}", (side * len(heads), side * len(names)), left, below)
+    best = listed_ends(strongest(shown, names, heads))
+    return described(figure, "heatmap", title=title, cut=note, rows=best)
 
 
 def head_grid(
@@ -67,36 +70,41 @@ def head_grid(
     """A small map for each head of patterns (n_heads, n_tokens, n_tokens), all on one colour scale.
 
     `names` stand above the maps ("head 0", …), `columns` maps in a row; pointing at a cell names its tokens.
+    Of more tokens than can be drawn the first and the last ones are shown.
     """
     patterns = to_tensor(patterns, (len(patterns), len(labels), len(labels)))
-    names = names or [f"head {i}" for i in range(len(patterns))]
-    n_shown = min(len(labels), MAX_TOKENS, _affordable_tokens(len(patterns)))
-    shown = masked(patterns[:, :n_shown, :n_shown])
+    names = names or [said("head", i=i) for i in range(len(patterns))]
+    most = min(MAX_TOKENS, _affordable_tokens(len(patterns)))
+    places, note = ends(len(labels), most), ends_note(len(labels), most=most)
+    shown = masked(patterns)[:, places][:, :, places]
     limit, diverging = limits(shown)
     figure, plot = _grid([colour_map(pattern, limit, diverging, LOOKS) for pattern in shown], names, columns)
-    axis = token_axis(short_labels(labels[:n_shown]), CELL) | dict(showticklabels=False)
+    axis = token_axis(short_labels(labels[i] for i in places), CELL) | dict(showticklabels=False)
     figure.update_xaxes(axis)
-    figure.update_yaxes(axis, range=[n_shown - 0.5, -0.5])
-    notes = f"Rows look, columns are looked at. {scale_note(shown)}{cut_note(n_shown, len(labels))}"
+    figure.update_yaxes(axis, range=[len(places) - 0.5, -0.5])
+    notes = f"{said('rows_look')} {scale_note(shown)}{note}"
     frame(figure, title, f"{caption} {notes}", plot, left=EDGE, below=8, above=20)
     first = [f"{name} {pattern[:, 0].mean():.2f}" for name, pattern in zip(names, patterns, strict=True)]
-    alt = f"{len(first)} small heat maps: {title}. Mean weight on the first token: {listed(first)}."
-    return described(figure, alt)
+    return described(figure, "head_grid", n=len(first), title=title, cut=note, heads=listed(first))
 
 
 def strips(vectors, labels: Sequence[str], title: str, caption: str) -> go.Figure:
-    """Each vector of (len(labels), d_model) as a strip of cells, two hues around zero, outliers clipped."""
+    """Each vector of (len(labels), d_model) as a strip of cells, two hues around zero, outliers clipped.
+
+    Of more than can be drawn the first and the last ones are shown.
+    """
     vectors = to_tensor(vectors, (len(labels), len(vectors[0])))
-    n_shown = min(len(labels), MAX_TOKENS, max(1, MAX_CELLS // vectors.shape[1]))
-    shown, names = vectors[:n_shown], short_labels(labels[:n_shown])
+    most = min(MAX_TOKENS, MAX_CELLS // vectors.shape[1])
+    places, note = ends(len(labels), most), ends_note(len(labels), most=most)
+    shown, names = vectors[places], short_labels(labels[i] for i in places)
     limit, left = shown.abs().quantile(0.98).item() or 1.0, label_pixels(names) + EDGE
-    figure = go.Figure(colour_map(shown, limit, True, "%{y}, number %{x}: %{z}"))
-    figure.update_xaxes(plain_axis(), title=axis_title(f"the {shown.shape[1]} numbers of each vector"))
-    figure.update_yaxes(token_axis(names, ROW), range=[n_shown - 0.5, -0.5])
-    notes = f"Blue above zero, orange below, full colour from ±{limit:.2g} on." + cut_note(n_shown, len(labels))
-    frame(figure, title, f"{caption} {notes}", (WIDTH - left - EDGE, ROW * n_shown), left, below=42)
+    figure = go.Figure(colour_map(shown, limit, True, f"%{{y}}, {said('number', place='%{x}')}: %{{z}}"))
+    figure.update_xaxes(plain_axis(), title=axis_title(said("numbers", n=shown.shape[1])))
+    figure.update_yaxes(token_axis(names, ROW), range=[len(names) - 0.5, -0.5])
+    notes = said("clipped", limit=f"{limit:.2g}") + note
+    frame(figure, title, f"{caption} {notes}", (WIDTH - left - EDGE, ROW * len(names)), left, below=42)
     lengths = [f"{name} {norm:.2g}" for name, norm in zip(names, shown.norm(dim=-1).tolist(), strict=True)]
-    return described(figure, f"Colour strips: {title}. Length of each vector: {listed(lengths)}.")
+    return described(figure, "strips", title=title, cut=note, rows=listed_ends(lengths))
 
 
 def _affordable_tokens(n_maps: int) -> int:

@@ -3,6 +3,11 @@
 import unicodedata
 from collections.abc import Sequence
 
+from helpers import language
+from helpers.figures.figure_words import STRINGS
+
+language.STRINGS.update(STRINGS)
+
 # plotly reads tags and entities everywhere, $…$ as TeX, %{…} as a template where a figure has `meta`
 ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", "$": "&#36;", "{": "&#123;"})
 
@@ -48,10 +53,28 @@ def wrapped(text: str, columns: int) -> tuple[str, int]:
     return "<br>".join(map(escape, lines)), len(lines)
 
 
+def said(key: str, **values) -> str:
+    """The string `figure.key` in the reader's language, with `values` filled in."""
+    return language.text(f"figure.{key}", **values)
+
+
 def listed(parts: Sequence[str], limit: int = 12) -> str:
     """ "a 0.5, b 0.2, and 3 more": the part of an alternative text that lists values."""
-    more = [f"and {len(parts) - limit} more"] if len(parts) > limit else []
-    return ", ".join([*parts[:limit], *more])
+    more = [said("more", n=len(parts) - limit)] if len(parts) > limit else []
+    return said("comma").join([*parts[:limit], *more])
+
+
+def named(row: str, labels: Sequence[str], written: Sequence[str]) -> str:
+    """ "row: a 0.5, b 0.2": every value of one row, for an alternative text."""
+    values = said("comma").join(f"{label} {value}" for label, value in zip(labels, written, strict=True))
+    return said("row", row=row, rest=values)
+
+
+def listed_ends(parts: Sequence[str], limit: int = 12) -> str:
+    """ "a 0.5, 3 more, y 0.2, z 0.1": the same where the last one is what the reader looks for."""
+    if len(parts) <= limit:
+        return listed(parts, limit)
+    return said("comma").join([parts[0], said("between", n=len(parts) - limit), *parts[1 - limit :]])
 
 
 def _fitting(word: str, columns: int) -> str:
