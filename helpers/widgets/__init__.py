@@ -2,6 +2,7 @@
 
 from helpers.widgets.attention import AttentionExplorer
 from helpers.widgets.cache import CacheExplorer
+from helpers.widgets.flash import FlashExplorer
 from helpers.widgets.generation import GenerationExplorer
 from helpers.widgets.lens import LensExplorer
 from helpers.widgets.neurons import NeuronExplorer
@@ -12,6 +13,7 @@ from helpers.widgets.tokenize import TokenizeExplorer
 __all__ = [
     "AttentionExplorer",
     "CacheExplorer",
+    "FlashExplorer",
     "GenerationExplorer",
     "LensExplorer",
     "NeuronExplorer",
