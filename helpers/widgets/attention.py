@@ -40,8 +40,8 @@ class AttentionExplorer(Explorer):
     caption = Unicode().tag(sync=True)
 
     def __init__(self, seen, layer=0, head=0, row=None):
-        self._patterns, self._tokens = stacked_patterns(seen), list(seen.tokens)
-        n_layers, n_heads, n_tokens, _ = self._patterns.shape
+        self._patterns, self._tokens = causal_patterns(seen), list(seen.tokens)
+        n_layers, (n_heads, n_tokens, _) = len(self._patterns), self._patterns[0].shape
         positions = shown_positions(n_tokens, n_layers * n_heads)
         super().__init__(
             packed=packed_triangles(self._patterns, positions),
@@ -70,7 +70,7 @@ class AttentionExplorer(Explorer):
     @property
     def pattern(self):
         """The selected map (n_tokens, n_tokens): rows look, columns are looked at."""
-        return self._patterns[self.layer, self.head]
+        return _plain(self._patterns[self.layer][self.head])
 
     def table(self):
         """The selected row's largest weights, in the order of the text, as HTML."""
@@ -81,13 +81,12 @@ class AttentionExplorer(Explorer):
         return html_table(caption, [text("attention.to"), text("attention.weight")], rows)
 
 
-def stacked_patterns(seen):
-    """All patterns of a trace as one float32 tensor (n_layers, n_heads, n_tokens, n_tokens) on the CPU."""
-    keys = [key for key in seen if key.endswith(".pattern")]
-    patterns = torch.stack([seen[key].detach().float().cpu() for key in keys])
-    if not patterns.isfinite().all():
+def causal_patterns(seen):
+    """The trace's own patterns, block by block (n_heads, n_tokens, n_tokens): a copy of all would double them."""
+    patterns = [seen[key] for key in seen if key.endswith(".pattern")]
+    if not all(pattern.isfinite().all() for pattern in patterns):
         raise ReaderError("The attention pattern is not finite (NaN or infinite), so there is nothing to show.")
-    if patterns.triu(diagonal=1).any():
+    if any(pattern.triu(diagonal=1).any() for pattern in patterns):
         raise ReaderError("The attention pattern looks at later tokens; this explorer shows only causal attention.")
     return patterns
 
@@ -101,9 +100,12 @@ def shown_positions(n_tokens, n_maps):
 
 def packed_triangles(patterns, positions):
     """Lower triangles of the shown rows and columns, map after map, row by row: little-endian float32."""
-    shown = patterns[..., positions, :][..., positions]
-    rows, columns = torch.tril_indices(len(positions), len(positions))
-    return shown[..., rows, columns].numpy().astype("<f4").tobytes()
+    rows, columns = torch.tensor(positions)[torch.tril_indices(len(positions), len(positions))]
+    return b"".join(_plain(pattern[:, rows, columns]).numpy().astype("<f4").tobytes() for pattern in patterns)
+
+
+def _plain(values):
+    return values.detach().float().cpu()
 
 
 def caption_text(seen, positions):

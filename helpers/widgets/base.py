@@ -10,6 +10,7 @@ from pathlib import Path
 from traitlets import Dict, HasTraits
 
 from helpers.language import strings, text
+from helpers.widgets import shown
 
 try:
     from anywidget import AnyWidget
@@ -65,7 +66,21 @@ class Explorer(AnyWidget or HasTraits):
     def __repr__(self):
         return f"{type(self).__name__}()"
 
+    def sleep(self):
+        """Leave the browser and ipywidgets' list of live widgets; being shown again wakes it, as it was."""
+        self.close()
+        self.layout.close()
+        for name in ("_repr_mimebundle_", "_ipython_display_"):  # ipywidgets sets them to None for good
+            self.__dict__.pop(name, None)
+
+    def _wake(self):
+        self.layout.open()
+        self.open()
+
     def _repr_mimebundle_(self, **kwargs):
+        if AnyWidget:
+            self._wake()
+            shown.note(self)
         data, metadata = super()._repr_mimebundle_(**kwargs) if AnyWidget else ({}, {})
         note = "" if AnyWidget else f"<p>{escape(text('explorer.missing'))}</p>"
         return {**data, "text/html": self.table() + note, "text/plain": repr(self)}, metadata

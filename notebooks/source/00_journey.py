@@ -103,16 +103,17 @@ strips(x, seen.tokens, title="One vector a token", caption=seen.caption("embeddi
 # The picture shows the one in which the last token looks hardest at a single earlier token, the very first not counted.
 
 # %%
-patterns = torch.stack([seen[f"block{i}.pattern"] for i in range(n_layers)])
-looks = patterns[:, :, -1].clone()  # (n_layers, n_heads, n_tokens): where the last token looks
+last_rows = [seen[f"block{i}.pattern"][:, -1] for i in range(n_layers)]
+looks = torch.stack(last_rows)  # (n_layers, n_heads, n_tokens): where the last token looks
 looks[:, :, [0, -1]] = 0  # not the first token, not itself
 layer, head = divmod(int(looks.amax(-1).argmax()), n_heads)
 target = int(looks[layer, head].argmax())
-share = patterns[layer, head, -1, target].item()
+pattern = seen[f"block{layer}.pattern"][head]  # (n_tokens, n_tokens)
+share = pattern[-1, target].item()
 print(f"block {layer}, head {head}: {seen.tokens[-1]} takes {share:.1%} from {seen.tokens[target]}")
 
 # %%
-heatmap(patterns[layer, head], seen.tokens, seen.tokens,
+heatmap(pattern, seen.tokens, seen.tokens,
         title=f"Block {layer}, head {head}: who looks at whom",
         caption=seen.caption("attention pattern", layer=layer, head=head))
 

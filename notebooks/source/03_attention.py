@@ -297,7 +297,7 @@ for i, head in hardest:
 # ## Try it
 #
 # The nine heads of block 0 in step 6 are the top row of the grid below; all 270 are in it.
-# Click a small map, or move with the arrow keys; point at a cell for its number. (*Layer* is another word for block.)
+# Click a small map, or move with the arrow keys; point at a cell for its number. (`layer` in the code is a block's number.)
 
 # %%
 from helpers.widgets import AttentionExplorer

@@ -19,7 +19,7 @@ seen = trace(lm, "The capital of France is Paris, and the capital of Italy is")
 def says(layer, head, row):
     weight, label = seen[f"block{layer}.pattern"][head, row], lambda i: seen.tokens[i].replace("␣", " ")
     most = f"looks most at '{label(int(weight.argmax()))}' ({weight.max():.3f})."
-    return f"Layer {layer}, head {head}: '{label(row)}' {most}"
+    return f"Block {layer}, head {head}: '{label(row)}' {most}"
 means = lambda pattern: (pattern[1:, 0].mean(), pattern.diagonal(-1).mean(), pattern.diagonal()[1:].mean())
 """
 EXPLORER = "explorer = AttentionExplorer(seen, layer=12, head=4)\nexplorer"
@@ -91,11 +91,11 @@ def notebook(open_notebook):
 
 @pytest.fixture
 def panel(notebook):
-    """The first explorer at layer 12, head 4, last row."""
+    """The first explorer at block 12, head 4, last row."""
     notebook.python("[explorer.set_trait(*one) for one in (('layer', 12), ('head', 4), ('row', 12))]")
     panel = Panel(notebook.page)
     notebook.page.wait_for_function(
-        "box => box.querySelector('.tj-att-row').textContent.startsWith(\"Layer 12, head 4: ' is'\")",
+        "box => box.querySelector('.tj-att-row').textContent.startsWith(\"Block 12, head 4: ' is'\")",
         arg=panel.box.element_handle(),
     )
     return panel
@@ -122,7 +122,7 @@ def test_keyboard_alone(notebook, panel):
 
 
 def test_sliders_and_clicks(notebook, panel):
-    panel.box.get_by_role("slider", name="Layer").focus()
+    panel.box.get_by_role("slider", name="Block").focus()
     panel.page.keyboard.press("ArrowRight")
     assert_place(notebook, 13, 4, 12)
     panel.page.mouse.click(*panel.cell(5, 3))
@@ -144,7 +144,7 @@ def test_finds_lead_to_the_heads_that_python_finds(notebook, panel):
     every = notebook.python("[[[m.item() for m in means(h)] for h in seen[f'block{i}.pattern']] for i in range(30)]")
     for kind, name in enumerate(["first token", "previous token", "token itself"]):
         mean, layer, head = max((every[i][j][kind], i, j) for i in range(30) for j in range(9))
-        panel.box.get_by_role("button", name=f"{name} {mean:.3f}: layer {layer}, head {head}").click()
+        panel.box.get_by_role("button", name=f"{name} {mean:.3f}: block {layer}, head {head}").click()
         assert_place(notebook, layer, head, 12)
         assert f"{name} {mean:.3f}" in panel.box.locator(".tj-att-head").inner_text()
 
@@ -261,7 +261,7 @@ def test_a_page_without_a_kernel(browser, screenshot):
     panel = Panel(page)
     panel.press(panel.overview, "ArrowDown")
     panel.press(panel.map, *["ArrowUp"] * 4, "Home")
-    expected = f"\u2068'مرحبا'\u2069 → '<b>': {seen['block1.pattern'][0, 4, 0]:.3f}. Layer 1, head 0"
+    expected = f"\u2068'مرحبا'\u2069 → '<b>': {seen['block1.pattern'][0, 4, 0]:.3f}. Block 1, head 0"
     assert panel.said().startswith(expected)
     assert panel.map.locator("b, img").count() == 0 and panel.map.get_by_text("<b>").count() > 0
     screenshot(panel.box, "attention_static")
@@ -278,7 +278,7 @@ def test_shortest_and_long_prompts(browser, tokens):
     panel = Panel(page)
     panel.press(panel.overview, "ArrowDown", "ArrowRight")
     panel.press(panel.map, "ArrowUp", "ArrowLeft", "End")
-    assert "Layer 1, head 1" in panel.sentence()
+    assert "Block 1, head 1" in panel.sentence()
     assert ("on tokens not shown" in panel.sentence()) == (len(tokens) > 48)
     assert not problems
     page.close()
