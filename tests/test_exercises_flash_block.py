@@ -172,7 +172,18 @@ def causal(i, j, n_rows, first_row, start, *_):
     return start + j > first_row + i
 
 
-def online(mask=causal, scale=None, total=True, mixed=True, fill=NEVER, last=True, of_values=None, end=True, tile=None):
+def online(
+    mask=causal,
+    scale=None,
+    total=True,
+    mixed=True,
+    fill=NEVER,
+    last=True,
+    of_values=None,
+    end=True,
+    tile=None,
+    late=False,
+):
     """A reader's loop with one thing wrong. mask(i, j, n_rows, first_row, start, n_k, width): hidden?"""
 
     def attend(q, k, v, first_row, block_k):
@@ -186,10 +197,11 @@ def online(mask=causal, scale=None, total=True, mixed=True, fill=NEVER, last=Tru
                 (first_row, start, len(k), len(k_tile)),
             )
             hidden = torch.as_tensor(mask(i, j, len(q), *place)).expand(s.shape)
-            s = s.masked_fill(hidden, fill)
+            s = s if late else s.masked_fill(hidden, fill)
             new = torch.maximum(state[0], s.amax(1, keepdim=True))
             p = (s - new.where(new > NEVER, 0.0)).exp()
             by = (state[0] - new.where(new > NEVER, 0.0)).exp()
+            p = p.masked_fill(hidden, 0.0) if late else p
             if tile is not None:
                 p, by = tile(p, by, state[0], new)
             values = p @ (v[: len(k_tile)] if of_values else v_tile)
@@ -240,6 +252,16 @@ def extreme(q, k, v, first_row, block_k, newest, start=NEVER):
     return mixed / total[:, None]
 
 
+def hidden_after_the_total(q, k, v, first_row, block_k):
+    """The total counts what the mask hides."""
+    seen = online(mask=lambda *_: False, end=False)
+    right, total = (
+        online(late=True, end=False)(q, k, v, first_row, block_k),
+        seen(q, k, torch.ones_like(v), first_row, block_k),
+    )
+    return right / total
+
+
 def upside_down(p, by, old, new):
     return p, (new - old).exp().where(old > NEVER, 0.0)
 
@@ -286,6 +308,10 @@ BLOCK_SLIPS = {
     "the tile's maximum": (
         lambda *case: extreme(*case, lambda old, s: torch.where(s > -1e8, s, old)), "running maximum never falls"),
     "the tile's maximum, hidden": (lambda *case: extreme(*case, lambda old, s: s), "NaN.*the larger of the two"),
+    "the first tile's maximum": (
+        lambda *case: extreme(*case, lambda old, s: torch.where(old == NEVER, s, old)), "first tile's maximum is not"),
+    "hidden after the maximum": (online(late=True), "hide scores before you take the maximum"),
+    "hidden after the total": (hidden_after_the_total, "not yet:.* largest difference"),
     "one maximum": (
         lambda *case: extreme(*case, lambda old, s: torch.maximum(old, s).max().expand_as(s)), "maximum of its own"),
 }  # fmt: skip

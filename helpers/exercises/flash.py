@@ -30,11 +30,13 @@ BLOCK_SIZES = (  # rows, n_k, d_head, first_row, block_k
     (4, 23, 8, 9, 5), (5, 5, 16, 0, 2), (1, 17, 8, 16, 4), (6, 20, 4, 8, 32), (5, 12, 8, 0, 3), (4, 15, 8, 2, 1),
 )  # fmt: skip
 WATCHED = (3, 397, 2, 394, 16)  # a tile, its products, the states of all tiles: each far smaller than all scores
-EXTREMES = (  # levels of the rows, levels of the keys, in words, hint
-    ((1, 1, 1), (1,) * 12, f"scores near {EXTREME:g}", block.HIGH),
-    ((1, 1, 1), (-1,) * 12, f"scores near {-EXTREME:g}", block.LOW),
-    ((1, 1, 1), (1,) * 4 + (0,) * 4 + (-1,) * 4, "scores that fall from tile to tile", block.FALLING),
-    ((1, -1, 1), (1,) * 12, "rows with scores far apart", block.APART),
+EXTREMES = (  # levels of the rows, levels of the keys, first_row, in words, hint
+    ((1, 1, 1), (1,) * 12, 9, f"scores near {EXTREME:g}", block.HIGH),
+    ((1, 1, 1), (-1,) * 12, 9, f"scores near {-EXTREME:g}", block.LOW),
+    ((1, 1, 1), (1,) * 4 + (0,) * 4 + (-1,) * 4, 9, "scores that fall from tile to tile", block.FALLING),
+    ((1, 1, 1), (-1,) * 4 + (0,) * 4 + (1,) * 4, 9, "scores that rise from tile to tile", block.RISING),
+    ((1, -1, 1), (1,) * 12, 9, "rows with scores far apart", block.APART),
+    ((1, 1, 1), (0,) * 7 + (1,) * 5, 4, "hidden scores far above the others", block.HIDE_FIRST),
 )
 TILES_CASES = [
     (12, 4, None), (13, 4, None), (13, 4, 6), (13, 4, 4), (13, 4, 3), (13, 4, 5), (13, 4, 1), (13, 4, 2), (7, 1, None),
@@ -84,7 +86,7 @@ def check_attend_block(fn, seen: Mapping[str, Tensor], layer: int = 0) -> None:
     n, first = len(q), len(q) // 2
     cases = [Case((q[first : first + max(1, n // 4)], k, v, first, max(1, n // 3)), "this prompt")]
     cases += [Case(random_block(q, *sizes), BLOCK_WORDS.format(*sizes)) for sizes in (*BLOCK_SIZES, WATCHED)]
-    cases += [Case(far_block(q, rows, keys), tries, hint) for rows, keys, tries, hint in EXTREMES]
+    cases += [Case(far_block(q, *levels), tries, hint) for *levels, tries, hint in EXTREMES]
     if callable(fn):
         _watch(fn, random_block(q, *WATCHED))
     judge(fn, BLOCK, cases)

@@ -116,6 +116,10 @@ LOW = (
     "exp is taken only of a score minus the maximum."
 )
 FALLING = "the running maximum never falls: it is the larger of the old one and the tile's."
+RISING = "the first tile's maximum is not the largest: after each tile, take the larger of the old one and the tile's."
+HIDE_FIRST = (
+    "hide scores before you take the maximum: measured from a hidden one, the exp of all others underflows to 0."
+)
 APART = "each row has a maximum of its own: with one for all rows, the exp of the others underflows to 0."
 FUSED = "this is torch's own attention: the exercise is to write it, from q @ k.T of one tile at a time."
 ASKED = "for {rows} rows, {n_k} keys and block_k {block_k} "

@@ -55,16 +55,14 @@ def random_block(like: Tensor, rows: int, n_k: int, d_head: int, first_row: int,
     return q, k, v, first_row, block_k
 
 
-def far_block(like: Tensor, rows: Sequence[int], keys: Sequence[int]) -> tuple:
-    """A block of the last rows, its scores near EXTREME * rows[i] * keys[j].
+def far_block(like: Tensor, rows: Sequence[int], keys: Sequence[int], first_row: int) -> tuple:
+    """A block whose scores are near EXTREME * rows[i] * keys[j], in tiles of 4 columns.
 
     They are whole quarters, so that no order of multiplying and adding rounds them.
     """
     generator = torch.Generator().manual_seed(0)
     q, k = (torch.randint(-2, 3, (len(levels), 16), generator=generator).float() for levels in (rows, keys))
-    q[:, 0], k[:, 0] = (
-        80.0 * torch.tensor(rows),
-        EXTREME / 20.0 * torch.tensor(keys),
-    )  # 16 numbers a head: the dot products are divided by 4
+    q[:, 0] = 80.0 * torch.tensor(rows)
+    k[:, 0] = EXTREME / 20.0 * torch.tensor(keys)  # 16 numbers a head: the dot products are divided by 4
     v = torch.randn(len(keys), 16, generator=generator)
-    return *(tensor.to(like.device) for tensor in (q, k, v)), len(keys) - len(rows), 4
+    return *(tensor.to(like.device) for tensor in (q, k, v)), first_row, 4
