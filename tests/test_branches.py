@@ -62,6 +62,14 @@ def test_memory_is_bounded_and_what_was_forgotten_comes_back(monkeypatch):
     torch.testing.assert_close(texts.logits((2, 2)), full(lm, (2, 2)), rtol=5e-4, atol=5e-4)
 
 
+def test_the_branch_unused_for_longest_is_the_one_forgotten(monkeypatch):
+    monkeypatch.setattr(branches, "MOST_CACHES", 3)
+    texts = Branches(tiny("llama"), PROMPT)
+    for path in ((1,), (2,), (3,), (1,), (4,)):
+        texts.logits(path)
+    assert list(texts._known) == [(3,), (1,), (4,)]
+
+
 def test_what_cannot_be_continued():
     lm = tiny("llama")
     with pytest.raises(ReaderError, match="0 tokens"):
