@@ -4,11 +4,13 @@ import gguf
 import numpy as np
 import pytest
 import torch
+from transformers import GenerationConfig
 
 from helpers import ReaderError, load_model, model
 from helpers.fetch import fetch
 from helpers.gguf_file import GgufFile
 from helpers.hub import is_too_large
+from tests.tiny import tiny
 
 
 def test_every_tensor_equals_ggufs_own_dequantization():
@@ -57,10 +59,21 @@ def test_it_is_ready_to_be_looked_into(lm):
     assert "Llama" not in repr(lm) and repr(lm) == "LoadedModel('smollm2-135m', torch.float32, cpu)"
 
 
-def test_nothing_but_the_special_ids_steers_generation(lm):
-    settings = lm.model.generation_config
-    assert (settings.bos_token_id, settings.eos_token_id, settings.pad_token_id) == (1, 2, 2)
-    assert settings.temperature in (None, 1.0) and not settings.do_sample
+def steering(lm) -> dict:
+    """What a model's own settings say of generation, beyond what every model's say."""
+    settings = lm.model.generation_config.to_diff_dict()
+    return {name: value for name, value in settings.items() if name != "transformers_version"}
+
+
+def test_nothing_but_the_special_ids_steers_generation(lm, tmp_path):
+    assert steering(lm) == {"bos_token_id": 1, "eos_token_id": 2, "pad_token_id": 2}
+    saved = tiny("llama")
+    saved.model.save_pretrained(tmp_path)
+    saved.tokenizer.save_pretrained(tmp_path)
+    own = {"do_sample": True, "temperature": 0.1, "top_k": 3, "top_p": 0.5, "repetition_penalty": 1.3, "min_p": 0.1}
+    ids = {f"{name}_token_id": getattr(saved.tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
+    GenerationConfig(**own, **ids).save_pretrained(tmp_path)
+    assert steering(load_model(str(tmp_path), "cpu")) == ids
 
 
 def test_the_configuration_is_smollm2s(lm):

@@ -51,13 +51,15 @@ def test_the_smallest_limit_holds(monkeypatch, limit, quota, affinity, cpus):
     assert runtime.usable_cpus() == cpus
 
 
-def test_threads_are_lowered_and_never_raised(monkeypatch):
+@pytest.mark.parametrize(("threads", "lent", "left"), [(3, 8, 3), (3, 3, 3), (3, 2, 2), (2, 1, 1)])
+def test_threads_are_lowered_and_never_raised(monkeypatch, threads, lent, left):
     before = torch.get_num_threads()
-    monkeypatch.setattr(runtime, "usable_cpus", lambda: before + 5)
-    assert runtime.cap_threads() == before == torch.get_num_threads()
-    monkeypatch.setattr(runtime, "usable_cpus", lambda: 1)
-    assert runtime.cap_threads() == 1 == torch.get_num_threads()
-    torch.set_num_threads(before)
+    monkeypatch.setattr(runtime, "usable_cpus", lambda: lent)
+    try:
+        torch.set_num_threads(threads)  # more than one also where OMP_NUM_THREADS=1
+        assert runtime.cap_threads() == left == torch.get_num_threads()
+    finally:
+        torch.set_num_threads(before)
 
 
 def test_what_the_reader_set_stays():
