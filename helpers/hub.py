@@ -3,14 +3,20 @@
 The hub is contacted only when the reader asks for its model; `HF_ENDPOINT`, `HF_HUB_OFFLINE` are respected.
 """
 
+import os
 import re
 import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
+from http.client import HTTPException
 from pathlib import Path
+from textwrap import shorten
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 import torch
+import transformers
 from huggingface_hub import constants
 from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 from transformers import (
@@ -24,6 +30,7 @@ from transformers import (
 
 from helpers.bundles import BUNDLES
 from helpers.errors import ReaderError
+from helpers.model_files import CONFIG, check_folder
 
 ROOM_FOR_WEIGHTS = 0.8  # of a GPU's free memory; the rest is for activations and the cache
 
@@ -36,35 +43,36 @@ def load_from_hub(
     The model is on `device`, or spread over all GPUs by `accelerate` where that one is too small for it.
     ReaderError when there is no such model, the hub cannot be reached, or it is not a model that we run.
     """
-    offline = not is_folder(name) and (constants.HF_HUB_OFFLINE or not answers(constants.ENDPOINT))
+    offline = False
+    if is_folder(name):
+        check_folder(Path(name))
+    else:
+        offline = constants.HF_HUB_OFFLINE or not answers(constants.ENDPOINT)
     safe = {"trust_remote_code": False, "local_files_only": offline}
-    try:
+    with _one_sentence(name, "config.json", offline):
         config = AutoConfig.from_pretrained(name, **safe)
+    with _one_sentence(name, "tokenizer", offline):
         tokenizer = AutoTokenizer.from_pretrained(name, **safe)
+    with _one_sentence(name, "model", offline):
         model, report = AutoModelForCausalLM.from_pretrained(
             name,
             output_loading_info=True,
+            ignore_mismatched_sizes=True,  # they are in the report
             dtype=dtype,
             device_map="auto" if is_too_large(config, dtype, device) else None,
             attn_implementation="eager",  # the only one that hands out its attention pattern
             use_safetensors=True,
             **safe,
         )
-    except (OSError, ValueError, ImportError) as error:
-        raise ReaderError(_trouble(name, error, offline)) from error
-    if absent := sorted(report["missing_keys"]):  # transformers fills them with random numbers, tied ones excepted
-        raise ReaderError(
-            f"The files of {name} lack {len(absent)} of the model's tensors ({absent[0]}, …), and random numbers "
-            "would stand in their place: get the complete model, or correct its config.json."
-        )
-    return (model if hasattr(model, "hf_device_map") else model.to(device)), tokenizer
+        _check_report(name, report, config.get_text_config().num_hidden_layers)
+        return (model if hasattr(model, "hf_device_map") else model.to(device)), tokenizer
 
 
 def is_folder(name: str) -> bool:
     """Whether `name` is a model's folder; ReaderError when it is neither that nor like `owner/model`."""
-    if name and Path(name).is_dir():
-        if not (Path(name) / "config.json").is_file():
-            raise ReaderError(f"The folder {name} holds no config.json: give the folder of a saved model.")
+    if name and os.path.isdir(name):  # noqa: PTH112 - Path.is_dir raises where a name is too long
+        if not (Path(name) / CONFIG).is_file():
+            raise ReaderError(f"The folder {name} holds no {CONFIG}: give the folder of a saved model.")
         return True
     if not re.fullmatch(r"\w[\w.-]*/[\w.-]+", name):
         close = get_close_matches(name.lower(), BUNDLES, n=1)
@@ -83,12 +91,13 @@ def answers(endpoint: str) -> bool:
             return True
     except HTTPError:
         return True
-    except URLError as error:
-        return isinstance(
-            error.reason, ssl.SSLError
-        )  # some Pythons have no certificates, the hub's client brings its own
-    except TimeoutError:
+    except URLError as error:  # some Pythons have no certificates, the hub's client brings its own
+        return isinstance(error.reason, ssl.SSLError)
+    except (OSError, HTTPException):
         return False
+    except ValueError as error:
+        said = f"HF_ENDPOINT={endpoint!r} is no address: write it with https:// in front, or leave it unset."
+        raise ReaderError(said) from error
 
 
 def is_too_large(config: PreTrainedConfig, dtype: torch.dtype, device: torch.device) -> bool:
@@ -102,9 +111,42 @@ def is_too_large(config: PreTrainedConfig, dtype: torch.dtype, device: torch.dev
     return n_bytes > ROOM_FOR_WEIGHTS * free
 
 
-def _trouble(name: str, error: BaseException, offline: bool) -> str:
+def _check_report(name: str, report: dict, n_layers: int) -> None:
+    """ReaderError where transformers put random numbers in place of weights, or left out the weights of a block."""
+    mend = f"get the complete model, or correct its {CONFIG}."
+    for key, stored, wanted in sorted(report["mismatched_keys"]):
+        raise ReaderError(
+            f"The weights of {name} do not fit its {CONFIG}: {key} is {tuple(stored)} in the file, "
+            f"and {tuple(wanted)} by the configuration: {mend}"
+        )
+    if absent := sorted(report["missing_keys"]):  # tied ones excepted
+        raise ReaderError(
+            f"The files of {name} lack {len(absent)} of the model's tensors ({absent[0]}, …), and random numbers "
+            f"would stand in their place: {mend}"
+        )
+    blocks = [re.search(r"\.(\d+)\.", key) for key in report["unexpected_keys"]]
+    if further := [int(block[1]) for block in blocks if block and int(block[1]) >= n_layers]:
+        raise ReaderError(
+            f"The files of {name} hold the weights of block {max(further)}, but its {CONFIG} has num_hidden_layers = "
+            f"{n_layers}, so they would be left out: {mend}"
+        )
+
+
+@contextmanager
+def _one_sentence(name: str, part: str, offline: bool) -> Iterator[None]:
+    """Whatever transformers raises over a file that it cannot use (a dozen kinds of errors) becomes a ReaderError."""
+    try:
+        yield
+    except ReaderError:
+        raise
+    except Exception as error:
+        raise ReaderError(_trouble(name, part, error, offline)) from error
+
+
+def _trouble(name: str, part: str, error: Exception, offline: bool) -> str:
     """One sentence for what transformers and the hub's client say in many."""
-    reason = str(error).strip().splitlines()[0]
+    said = f"{type(error).__name__} {error}" if isinstance(error, LookupError) else str(error)
+    reason = shorten(said, 200, placeholder=" …")
     known = {
         "gated": f"{name} is for readers who accepted its licence: do so on its page, then `hf auth login`.",
         "unknown": f"The hub has no model {name!r}, or it is private: check the spelling and the owner.",
@@ -113,8 +155,15 @@ def _trouble(name: str, error: BaseException, offline: bool) -> str:
         "safetensors": f"{name} has no safetensors weights, and other formats may run code: pick another.",
         "code": f"{name} needs its own code, which is never run here: pick one that transformers knows.",
         "kind": f"{name} is not a decoder-only language model: pick one that continues a text.",
+        "unnamed": f"The {CONFIG} of {name} names no model_type: write there which architecture this is.",
+        "new": f"transformers {transformers.__version__} does not know the model_type in the {CONFIG} of {name} "
+        f"({''.join(re.findall('`[^`]*`', reason)[:1])}): correct it, update transformers, or pick another.",
+        "no tokenizer": f"{name} comes without tokenizer.json: save its tokenizer beside the weights, with "
+        "tokenizer.save_pretrained(folder).",
+        "memory": f"{name} does not fit into the free memory ({reason}): stop other notebooks, or pick a smaller one.",
     }
-    return known.get(_kind_of_trouble(error, offline), f"{name} cannot be loaded: {reason}")
+    general = f"The {part} of {name} cannot be loaded ({reason}): get its files again, or pick another model."
+    return known.get(_kind_of_trouble(error, offline), general)
 
 
 def _kind_of_trouble(error: BaseException, offline: bool) -> str:
@@ -130,5 +179,10 @@ def _kind_of_trouble(error: BaseException, offline: bool) -> str:
         "pytorch_model.bin": "safetensors",
         "trust_remote_code": "code",
         "Unrecognized configuration class": "kind",
+        "Should have a `model_type` key": "unnamed",
+        "does not recognize this architecture": "new",
+        "instantiate the backend tokenizer": "no tokenizer",
+        "out of memory": "memory",
+        "allocate memory": "memory",
     }
     return next((kind for sign, kind in signs.items() if sign in said), "other")

@@ -19,6 +19,8 @@ from helpers.hub import load_from_hub
 from helpers.runtime import cap_threads
 from helpers.sampling_checks import check_ids
 
+DTYPES = ("float32", "float16", "bfloat16", "float64")
+
 __all__ = ["LoadedModel", "cache_dir", "load_model", "prompt_ids"]
 
 
@@ -59,6 +61,11 @@ class LoadedModel:
         ids = self.tokenizer.encode(text)
         if not ids:
             raise ReaderError(f"{self.name} has no token for anything in this prompt: add some text to it.")
+        if max(ids) >= self.n_vocab:
+            raise ReaderError(
+                f"The tokenizer of {self.name} gives the token {max(ids)}, which the model, with its {self.n_vocab} "
+                "tokens, does not know: they do not belong together, so get the complete model."
+            )
         return self._fitting(ids)
 
     def _fitting(self, ids: list[int]) -> list[int]:
@@ -78,12 +85,11 @@ def prompt_ids(lm: LoadedModel, prompt: str | Sequence[int]) -> list[int]:
     ReaderError: `lm` is no loaded model, an empty prompt, one longer than the context window, ids that `lm` lacks.
     """
     if not isinstance(lm, LoadedModel):
-        raise ReaderError(
-            f"First comes the model, lm = load_model(), and then the prompt; here {short(lm)} comes first."
-        )
+        kind = type(lm).__name__
+        raise ReaderError(f"First comes the model, lm = load_model(), then the prompt; here a {kind} comes first.")
     if isinstance(prompt, str):
         return lm.encode(prompt)
-    ids = check_ids("The prompt is a text or token ids", prompt, lm.n_vocab)
+    ids = check_ids("prompt (a text or token ids)", prompt, lm.n_vocab)
     if not ids:
         raise ReaderError("The list of token ids is empty: the model needs at least one.")
     return lm._fitting(ids)
@@ -104,12 +110,17 @@ def load_model(
 
 def pick_device(device: str | None) -> torch.device:
     """The device by its name, or the best one; ReaderError when this machine lacks it."""
-    present = {"cpu": True, "cuda": torch.cuda.is_available(), "mps": torch.backends.mps.is_available()}
-    kind = str(device or ("cuda" if present["cuda"] else "cpu"))
-    if not present.get(kind.split(":")[0]):
-        names = ", ".join(name for name, here in present.items() if here)
-        raise ReaderError(f"This machine's PyTorch has no device {kind!r}: it has {names}.")
-    return torch.device(kind)
+    n_gpus = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    counts = {"cpu": 1, "cuda": n_gpus, "mps": int(torch.backends.mps.is_available())}
+    name = str(("cuda" if n_gpus else "cpu") if device is None else device)
+    present = [kind for kind, n in counts.items() if n]
+    if name not in present + [f"{kind}:{i}" for kind, n in counts.items() for i in range(n)]:
+        here = " and ".join(map(repr, present))
+        raise ReaderError(
+            f"This machine's PyTorch has no device {name!r}: of 'cpu', 'cuda' and 'mps' it has {here}; "
+            "without device=… the best one is taken."
+        )
+    return torch.device(name)
 
 
 def pick_dtype(dtype: torch.dtype | str | None, device: torch.device) -> torch.dtype:
@@ -119,10 +130,10 @@ def pick_dtype(dtype: torch.dtype | str | None, device: torch.device) -> torch.d
     """
     if dtype == "auto" and device.type == "cuda":
         return torch.bfloat16 if torch.cuda.get_device_capability(device)[0] >= 8 else torch.float16
-    chosen = {None: torch.float32, "auto": torch.float32}.get(dtype) or getattr(torch, str(dtype).split(".")[-1], None)
-    if not isinstance(chosen, torch.dtype) or not chosen.is_floating_point:
-        raise ReaderError(f"{dtype!r} is no type for weights: give 'float32', 'float16', 'bfloat16' or 'auto'.")
-    return chosen
+    name = "float32" if dtype is None or dtype == "auto" else str(dtype).removeprefix("torch.")
+    if name not in DTYPES:
+        raise ReaderError(f"{dtype!r} is no type for weights: give {', '.join(map(repr, DTYPES))} or 'auto'.")
+    return getattr(torch, name)
 
 
 @cache

@@ -3,6 +3,7 @@
 `helpers/__init__.py` imports this module before anything that imports torch.
 """
 
+import math
 import os
 from pathlib import Path
 
@@ -19,6 +20,8 @@ BEFORE_TORCH = {
 
 for variable, value in BEFORE_TORCH.items():
     os.environ.setdefault(variable, value)
+if not os.environ.get("HF_ENDPOINT", "").strip():
+    os.environ.pop("HF_ENDPOINT", None)  # the hub's client would take the empty text for an address
 
 
 def cgroup_cpus(root: Path = Path("/sys/fs/cgroup")) -> float | None:
@@ -37,8 +40,16 @@ def cgroup_cpus(root: Path = Path("/sys/fs/cgroup")) -> float | None:
 def usable_cpus() -> int:
     """CPUs this process may use: the least of `CPU_LIMIT` (Binder), cgroup quota and affinity."""
     affinity = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else range(os.cpu_count() or 1)
-    limits = [float(os.environ.get("CPU_LIMIT") or "inf"), cgroup_cpus() or float("inf"), len(affinity)]
-    return max(1, int(min(limits)))
+    return max(1, int(min(lent_cpus(), cgroup_cpus() or math.inf, len(affinity))))
+
+
+def lent_cpus() -> float:
+    """What `CPU_LIMIT` says; infinite where it is no positive number, and so says nothing about CPUs."""
+    try:
+        cpus = float(os.environ.get("CPU_LIMIT", "inf"))
+    except ValueError:
+        return math.inf
+    return cpus if cpus > 0 else math.inf
 
 
 def cap_threads() -> int:

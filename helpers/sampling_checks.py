@@ -36,7 +36,13 @@ def check_settings(**settings) -> None:
 
 def check_logits(logits: Tensor) -> Tensor:
     """`logits` (n_vocab,) in float32; ReaderError: another shape, a NaN or +inf, every token masked."""
-    logits = torch.as_tensor(logits).detach().float()
+    try:
+        logits = torch.as_tensor(logits).detach()
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ReaderError(f"One position's logits (n_vocab,) are needed, not a {type(logits).__name__}.") from error
+    if logits.is_complex():
+        raise ReaderError("Logits are real numbers, these are complex.")
+    logits = logits.float()
     if logits.ndim != 1 or not len(logits):
         shape = tuple(logits.shape)
         raise ReaderError(f"One position's logits (n_vocab,) are needed, not {shape}: pass logits[-1].")

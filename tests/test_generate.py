@@ -140,7 +140,7 @@ def test_what_cannot_be_is_answered_with_a_sentence_at_once(write, said):
 
 @pytest.mark.parametrize("write", (generate, stream))
 def test_the_model_comes_first(write):
-    with pytest.raises(ReaderError, match="First comes the model, lm = load_model.*here 'Hello' comes first"):
+    with pytest.raises(ReaderError, match="First comes the model, lm = load_model.*here a str comes first"):
         write("Hello", tiny("llama"))
 
 

@@ -1,15 +1,19 @@
 """Models of a (pretended) hub and of local folders load safely, and each failure is one sentence."""
 
 import json
+import re
 import shutil
+import socket
+from threading import Thread
 
 import huggingface_hub
 import pytest
 import torch
+from safetensors.torch import load_file
 from transformers import T5Config
 
 from helpers import ReaderError, load_model
-from helpers.hub import load_from_hub
+from helpers.hub import answers, load_from_hub
 from tests.fake_hub import fake_hub
 from tests.tiny import tiny
 
@@ -36,6 +40,7 @@ def models(tmp_path_factory):
 def change_config(folder, **changes):
     path = folder / "config.json"
     settings = json.loads(path.read_text(encoding="utf-8")) | changes
+    settings = {name: value for name, value in settings.items() if value is not None}
     path.write_text(json.dumps(settings), encoding="utf-8")
 
 
@@ -89,7 +94,7 @@ def test_a_model_in_the_local_cache_needs_no_hub(hub, monkeypatch):
         ("owner/unsafe", "owner/unsafe has no safetensors weights"),
         ("owner/code", "owner/code needs its own code, which is never run here"),
         ("owner/t5", "owner/t5 is not a decoder-only language model"),
-        ("owner/future", "owner/future cannot be loaded: .*from2031"),
+        ("owner/future", "does not know the model_type in the config.json of owner/future .`from2031`."),
     ],
 )
 def test_a_model_that_cannot_be_loaded(hub, name, sentence):
@@ -116,6 +121,9 @@ def test_a_folder(models, hub):
         ("smolm2-135m", "No model is called 'smolm2-135m'.* Did you mean 'smollm2-135m'?"),
         ("./no/such/folder", "No model is called './no/such/folder'"),
         ("", "No model is called ''"),
+        ("x" * 5000, "No model is called 'xxx"),
+        ("\0", "No model is called"),
+        (None, "No model is called 'None'"),
         ("tests", "The folder tests holds no config.json"),
     ],
 )
@@ -126,13 +134,134 @@ def test_an_unknown_name_is_answered_without_asking_the_hub(hub, monkeypatch, na
     assert hub == []
 
 
-def test_a_folder_that_lacks_weights_is_refused(tmp_path):
-    lm = tiny("llama")
-    lm.model.save_pretrained(tmp_path)
-    lm.tokenizer.save_pretrained(tmp_path)
-    config = json.loads((tmp_path / "config.json").read_text(encoding="utf-8"))
-    config["num_hidden_layers"] += 1
-    config.pop("layer_types", None)
-    (tmp_path / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    with pytest.raises(ReaderError, match="random numbers would stand in their place"):
-        load_model(str(tmp_path))
+@pytest.fixture
+def folder(models, tmp_path):
+    """A copy of the whole model, to be damaged."""
+    return shutil.copytree(models / "owner" / "tiny", tmp_path / "saved")
+
+
+def refused(folder):
+    """The sentence with which the folder is refused."""
+    with pytest.raises(ReaderError) as error:
+        load_model(str(folder), device="cpu")
+    assert str(folder) in str(error.value) and "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize("file", ["config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json"])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b"\xff\xfe\0", b"[" * 100_000], ids=range(6))
+def test_a_torn_file_of_settings_is_named(folder, file, content):
+    (folder / file).write_bytes(content)
+    assert re.search(f"{re.escape(str(folder / file))} is (empty|torn)", refused(folder))
+
+
+@pytest.mark.parametrize("keep", [0, 3, 100, -1000])
+def test_torn_weights_are_named(folder, keep):
+    path = folder / "model.safetensors"
+    path.write_bytes(path.read_bytes()[:keep])
+    assert re.search(f"{re.escape(str(path))} is (empty|torn).*: get it again", refused(folder))
+
+
+def test_a_pointer_of_git_lfs_is_no_file(folder):
+    for file in ("model.safetensors", "tokenizer.json"):
+        (folder / file).write_bytes(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n")
+        assert f"{file} is only Git LFS's pointer to the file: run `git lfs pull`" in refused(folder)
+
+
+def test_a_folder_without_safetensors(folder):
+    (folder / "model.safetensors").unlink()
+    assert "has no weights (model.safetensors)" in refused(folder)
+    torch.save(tiny("llama").model.state_dict(), folder / "pytorch_model.bin")
+    assert "only pytorch_model.bin, a format that may run code" in refused(folder)
+
+
+@pytest.mark.parametrize(
+    ("index", "sentence"),
+    [
+        ('{"weight_map": {"a": "model-1.safetensors", "b": "model-2.safetensors"}}', "model-2.safetensors is missing"),
+        ('{"weight_map": {}}', "has no weight_map"),
+        ("{}", "has no weight_map"),
+        ("{", "index.json is torn"),
+    ],
+)
+def test_a_shard_that_is_missing(folder, index, sentence):
+    (folder / "model.safetensors").rename(folder / "model-1.safetensors")
+    (folder / "model.safetensors.index.json").write_text(index, encoding="utf-8")
+    assert sentence in refused(folder)
+
+
+def test_a_model_in_shards(folder):
+    path = folder / "model.safetensors"
+    places = {key: "model-1.safetensors" for key in load_file(path)}
+    path.rename(folder / "model-1.safetensors")
+    (folder / "model.safetensors.index.json").write_text(
+        json.dumps({"metadata": {}, "weight_map": places}), encoding="utf-8"
+    )
+    (folder / "consolidated.safetensors").write_bytes(b"another library's file, which is not read")
+    assert torch.equal(logits(load_model(folder, device="cpu")), logits(tiny("llama")))
+
+
+def test_a_folder_without_a_tokenizer(folder):
+    for path in folder.glob("tokenizer*"):
+        path.unlink()
+    assert "comes without tokenizer.json: save its tokenizer beside the weights" in refused(folder)
+
+
+def test_a_tokenizer_that_is_none(folder):
+    (folder / "tokenizer.json").write_text("{}", encoding="utf-8")
+    assert "The tokenizer of" in refused(folder)
+
+
+def test_a_tokenizer_of_another_model(folder):
+    saved = load_model(folder, device="cpu")
+    saved.tokenizer.add_tokens(["<more>"])
+    with pytest.raises(ReaderError, match="gives the token 290, which the model, with its 290 tokens, does not know"):
+        saved.encode("a<more>")
+
+
+MISFITS = {
+    "lack 9 of the model's tensors .model.layers.2.*random numbers would stand in their place": {
+        "num_hidden_layers": 3, "layer_types": None
+    },
+    "hold the weights of block 1, but its config.json has num_hidden_layers = 1": {
+        "num_hidden_layers": 1, "layer_types": None
+    },
+    "embed_tokens.weight is .290, 32. in the file, and .290, 64. by the configuration": {"hidden_size": 64},
+    "down_proj.weight is .32, 48. in the file, and .32, 100. by the configuration": {"intermediate_size": 100},
+    "k_proj.weight is .16, 32. in the file, and .24, 32. by the configuration": {"num_key_value_heads": 3},
+    "names no model_type": {"model_type": None},
+    "does not know the model_type in the config.json of .* .`from2031`.: correct it": {"model_type": "from2031"},
+    "config.json of .* cannot be loaded .*'hidden_size' expected int, got str": {"hidden_size": "big"},
+    "config.json of .* cannot be loaded .*not a multiple of the number of attention heads": {"num_attention_heads": 3},
+    "config.json of .* cannot be loaded": {"num_attention_heads": 0},
+    "model of .* cannot be loaded .*negative dimension": {"hidden_size": -32},
+    "model of .* cannot be loaded .KeyError 'nosuch'.": {"hidden_act": "nosuch"},
+    "model of .* cannot be loaded": {"vocab_size": 100},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("sentence", MISFITS)
+def test_a_configuration_that_does_not_fit_the_weights(folder, sentence):
+    change_config(folder, **MISFITS[sentence])
+    assert re.search(sentence, refused(folder))
+
+
+def test_no_memory_for_the_weights(folder, monkeypatch):
+    def no_memory(*arguments, **options):
+        raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 9 GiB.")
+
+    monkeypatch.setattr(torch.nn.Module, "to", no_memory)
+    assert "does not fit into the free memory" in refused(folder)
+
+
+@pytest.mark.parametrize("address", ["huggingface.co", "http://[half", "no address"])
+def test_an_address_of_the_hub_that_is_none(monkeypatch, address):
+    set_endpoint(monkeypatch, address)
+    with pytest.raises(ReaderError, match="HF_ENDPOINT=.* is no address: write it with https:// in front"):
+        load_model("owner/fine")
+
+
+def test_a_hub_that_hangs_up(monkeypatch):
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        Thread(target=lambda: listening.accept()[0].close(), daemon=True).start()
+        assert not answers(f"http://127.0.0.1:{listening.getsockname()[1]}")

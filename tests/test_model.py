@@ -109,16 +109,40 @@ def test_a_prompt_beyond_the_context(lm):
         lm.encode(" a" * 8193)
 
 
-@pytest.mark.parametrize("device", ["tpu", "cuda:99x" if torch.cuda.is_available() else "cuda"])
+@pytest.mark.parametrize(
+    "device", ["gpu", "tpu", "CPU", "", 0, "cpu:", "cpu:x", "cpu:1", "cuda:99", torch.device("meta")], ids=str
+)
 def test_a_device_that_is_not_there(device):
-    with pytest.raises(ReaderError, match=f"no device '{device}'"):
+    with pytest.raises(ReaderError, match=f"no device '{device}': of 'cpu', 'cuda' and 'mps' it has 'cpu'"):
         load_model(device=device)
 
 
-@pytest.mark.parametrize("dtype", ["int8", "float33", torch.int64])
+def test_the_devices_of_a_machine_with_two_gpus_or_none(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    assert [str(model.pick_device(name)) for name in (None, "cuda", "cuda:1", "cpu:0")] == [
+        "cuda", "cuda", "cuda:1", "cpu:0"
+    ]  # fmt: skip
+    with pytest.raises(ReaderError, match="no device 'cuda:2': of 'cpu', 'cuda' and 'mps' it has 'cpu' and 'cuda'"):
+        model.pick_device("cuda:2")
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert model.pick_device(None) == torch.device("cpu")
+    with pytest.raises(ReaderError, match="no device 'cuda': of 'cpu', 'cuda' and 'mps' it has 'cpu';"):
+        model.pick_device("cuda")
+
+
+ODD_DTYPES = ["int8", "float33", "fp16", "float8", "float8_e4m3fn", "", [], True, torch.int64, torch.float8_e4m3fn]
+
+
+@pytest.mark.parametrize("dtype", ODD_DTYPES, ids=str)
 def test_a_type_that_weights_cannot_have(dtype):
-    with pytest.raises(ReaderError, match="no type for weights"):
+    with pytest.raises(ReaderError, match="no type for weights: give 'float32', 'float16', 'bfloat16', 'float64'"):
         load_model(dtype=dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "torch.float64", torch.float64])
+def test_a_type_may_be_named_or_given(dtype):
+    assert model.pick_dtype(dtype, torch.device("cpu")) is torch.float64
 
 
 @pytest.mark.parametrize(("capability", "dtype"), [((7, 5), torch.float16), ((8, 0), torch.bfloat16)])
@@ -158,3 +182,19 @@ def test_a_torn_or_foreign_file_is_named(tmp_path):
 def test_a_prompt_that_no_token_stands_for_gets_one_sentence(lm, prompt):
     with pytest.raises(ReaderError):
         lm.encode(prompt)
+
+
+@pytest.mark.parametrize("prompt", [None, 5, b"Hello", ["Hello"]], ids=repr)
+def test_a_prompt_that_is_no_text(lm, prompt):
+    with pytest.raises(ReaderError, match="which is no text: put it between quotation marks"):
+        lm.encode(prompt)
+
+
+@pytest.mark.parametrize("ids", [[1.5], [49152], [-1], "Hello", None, [[1]]], ids=repr)
+def test_ids_that_are_no_text(lm, ids):
+    with pytest.raises(ReaderError, match="ids: (token ids are whole|a flat list|there is no token)"):
+        lm.decode(ids)
+
+
+def test_a_null_character_is_a_token_like_any_other(lm):
+    assert lm.decode(lm.encode("a\0b")) == "a\0b"

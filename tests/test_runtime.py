@@ -42,7 +42,15 @@ def test_no_quota(tmp_path):
 
 @pytest.mark.parametrize(
     ("limit", "quota", "affinity", "cpus"),
-    [("", None, 8, 8), ("2", None, 8, 2), ("4", 1.5, 8, 1), ("0.5", 3, 8, 1)],
+    [
+        ("", None, 8, 8),
+        ("abc", 3, 8, 3),
+        ("nan", None, 8, 8),
+        ("-1", None, 8, 8),
+        ("2", None, 8, 2),
+        ("4", 1.5, 8, 1),
+        ("0.5", 3, 8, 1),
+    ],
 )
 def test_the_smallest_limit_holds(monkeypatch, limit, quota, affinity, cpus):
     monkeypatch.setenv("CPU_LIMIT", limit)
@@ -71,6 +79,16 @@ def test_what_the_reader_set_stays():
             [sys.executable, "-c", program], env=environment, cwd=ROOT, capture_output=True, encoding="utf-8"
         )
         assert ran.stdout.strip() == kept, ran.stderr
+
+
+@pytest.mark.parametrize(
+    ("address", "left"), [("", "None"), ("  ", "None"), ("https://hub.example", "https://hub.example")]
+)
+def test_an_empty_address_of_the_hub_counts_as_none(address, left):
+    program = "import os, runpy; runpy.run_path('helpers/runtime.py'); print(os.environ.get('HF_ENDPOINT'))"
+    environment = os.environ | {"HF_ENDPOINT": address}
+    ran = subprocess.check_output([sys.executable, "-c", program], env=environment, cwd=ROOT, encoding="utf-8")
+    assert ran.strip() == left
 
 
 def test_a_missing_package_is_named_and_the_doctor_can_still_start():

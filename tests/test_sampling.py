@@ -267,9 +267,13 @@ def test_a_setting_out_of_range_is_answered_with_a_sentence(settings, said):
         (torch.tensor([1.0, math.inf]), "inf"),
         (torch.full((3,), -math.inf), "-inf"),
         (torch.zeros(2, 3), r"\(2, 3\)"),
+        ("a text", "not a str"),
+        (None, "not a NoneType"),
+        ([[1.0], [2.0, 3.0]], "not a list"),
+        (torch.tensor([1j]), "complex"),
         (torch.zeros(0), r"\(0,\)"),
     ),
-    ids=("nan", "inf", "all masked", "two positions", "no token"),
+    ids=("nan", "inf", "all masked", "two positions", "text", "None", "ragged", "complex", "no token"),
 )
 def test_logits_without_a_distribution_are_answered_with_a_sentence(logits, said):
     with pytest.raises(ReaderError, match=said):
