@@ -3,6 +3,7 @@
 Standard library only, no syntax newer than Python 3.6: an old Python then gets a sentence, no traceback.
 """
 
+import difflib
 import hashlib
 import importlib.util
 import os
@@ -30,6 +31,8 @@ python start.py [options of JupyterLab]      set up what is missing, then open {
 python start.py test [options of pytest]     set up what is missing, then run all tests
 python start.py --no-lab                     set up what is missing, open nothing
 Everything goes into the folder .venv beside this file; the model goes into your cache folder."""
+WORDS = ("test", "--no-lab", "--help", "-h")
+NEXT = "\nAll is set up. Next: `python start.py` opens the first notebook, `python start.py test` runs the tests."
 
 
 def python_problem(version, is_64bit, system, machine):
@@ -56,6 +59,19 @@ def venv_problem(missing, version):
         "This Python lacks its module {}, so no environment can be made: on Debian or Ubuntu run "
         "'sudo apt install {}', elsewhere get Python from python.org."
     ).format(" and ".join(missing), package)
+
+
+def words_problem(arguments):
+    """What is wrong with the command line, in one sentence, or None; options of JupyterLab begin with a dash."""
+    first = arguments[0] if arguments else "test"
+    likeness = 0.8 if first.startswith("-") else 0.6  # JupyterLab's --no-browser must not be taken for --no-lab
+    close = difflib.get_close_matches(first, WORDS, n=1, cutoff=likeness)
+    if first == "--no-lab" and len(arguments) > 1:
+        return f"--no-lab stands alone: it opens nothing that {arguments[1]!r} could change."
+    if first in WORDS or (first.startswith("-") and not close):
+        return None
+    hint = f" Did you mean {close[0]}?" if close else ""
+    return f"start.py does not know {first!r}.{hint} Its words are:\n{HELP}"
 
 
 def disk_problem(free_bytes, kind):
@@ -212,12 +228,16 @@ def main(arguments):
     if arguments[:1] in (["-h"], ["--help"]):
         print(HELP)
         return 0
+    stop_if(words_problem(arguments))
     stop_if(python_problem(sys.version_info, sys.maxsize > 2**32, platform.system(), platform.machine()))
     is_test = arguments[:1] == ["test"]
     set_up("test" if is_test else "")
     if is_test:
         return run_tests(arguments[1:])
-    return 0 if arguments == ["--no-lab"] else open_lab(arguments)
+    if arguments == ["--no-lab"]:
+        print(NEXT)
+        return 0
+    return open_lab(arguments)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,14 @@ def run(command: str, arguments: list[str]) -> int:
         return import_module(MODULES[command]).main(arguments) or 0
     except ReaderError as error:
         print(error, file=sys.stderr)
-        return 1
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing in ("", "helpers"):
+            raise
+        print(f"The package {missing} is missing: run `python -m pip install {missing}`.", file=sys.stderr)
+    except KeyboardInterrupt:
+        print("\nStopped. The same command goes on from here.", file=sys.stderr)
+    return 1
 
 
 def main(arguments: list[str]) -> int:

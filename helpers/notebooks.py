@@ -8,6 +8,7 @@ from pathlib import Path
 
 from helpers.errors import ReaderError
 from helpers.language import LANGUAGES, language
+from helpers.notebooks_check import checked_text
 
 NOTEBOOKS = Path(__file__).parents[1] / "notebooks"
 MAX_BYTES = 1_000_000  # of one notebook: larger ones open slowly, and GitHub stops showing them
@@ -88,11 +89,13 @@ def build(target: str, folder: Path = NOTEBOOKS) -> list[Path]:
 
     Raises ReaderError: unknown notebook, failing cell, an output that must not be committed, over 1 MB.
     """
-    from helpers import notebooks_run, notebooks_source  # they need the extra `test`, which a reader has not
-
     name = find(target, folder)
-    texts = {}
-    for lang in languages_of(source_path(name, folder)):
+    checked_text(source_path(name, folder))
+    languages, texts = languages_of(source_path(name, folder)), {}
+    if not languages:
+        raise ReaderError(f"{name} has no prose, so there is no language to build: begin it with a title.")
+    notebooks_run, notebooks_source = _builders()
+    for lang in languages:
         notebook = notebooks_source.read(name, lang, folder)
         notebooks_run.execute(notebook, name, lang, folder)
         texts[built_path(name, lang, folder)] = _sized(notebooks_source.dumps(notebook), name)
@@ -100,6 +103,18 @@ def build(target: str, folder: Path = NOTEBOOKS) -> list[Path]:
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
     return list(texts)
+
+
+def _builders() -> tuple:
+    """The modules that build; they need the extra `test`, which a reader has not."""
+    try:
+        from helpers import notebooks_run, notebooks_source
+    except ModuleNotFoundError as error:
+        raise ReaderError(
+            f"To build notebooks, the package {error.name} is missing: run `python -m pip install -e '.[test]'` "
+            "in the folder of Token Journey."
+        ) from error
+    return notebooks_run, notebooks_source
 
 
 def _sized(text: str, name: str) -> str:
@@ -113,7 +128,10 @@ def main(argv: list[str]) -> int:
     """`python -m helpers build 00 attention`: build these notebooks, or all; returns the exit status."""
     parser = argparse.ArgumentParser(prog="python -m helpers build", description="Execute notebooks.")
     parser.add_argument("notebook", nargs="*", help="number or name, such as 3 or attention (default: all)")
-    for target in parser.parse_args(argv).notebook or names():
+    targets = parser.parse_args(argv).notebook or names()
+    for target in targets:
+        find(target)  # a misspelt last one is said before the first is built
+    for target in targets:
         start = time.perf_counter()
         written = build(target)
         took = time.perf_counter() - start

@@ -4,6 +4,7 @@ import os
 import re
 from pathlib import Path
 
+from jupyter_client.kernelspec import NoSuchKernel
 from nbclient import NotebookClient
 from nbclient.exceptions import CellExecutionError, CellTimeoutError, DeadKernelError
 from nbformat import from_dict
@@ -42,6 +43,9 @@ def run(notebook, name: str, lang: str, folder: Path) -> None:
     )
     try:
         client.execute(env=_environment(lang))
+    except NoSuchKernel as error:
+        said = "There is no Jupyter kernel to run notebooks: run `python -m pip install ipykernel`, then this again."
+        raise ReaderError(said) from error
     except CellExecutionError as error:
         raise _failed(name, notebook, started, f"{error.ename}: {_last_line(error.evalue)}") from error
     except CellTimeoutError as error:

@@ -1,7 +1,6 @@
 """From `notebooks/source/NN_name.py` to a notebook of one language, not yet executed; from that to text."""
 
 import hashlib
-import re
 import tomllib
 from collections import Counter
 from dataclasses import dataclass
@@ -10,9 +9,9 @@ from pathlib import Path
 import jupytext
 import nbformat
 
-from helpers.errors import ReaderError
 from helpers.language import LANGUAGES
 from helpers.notebooks import NOTEBOOKS, built_path, source_path, stages
+from helpers.notebooks_check import checked_text, filled
 
 PYPROJECT = NOTEBOOKS.parent / "pyproject.toml"
 ABSENT_ON_COLAB = ("gguf", "platformdirs")  # pip leaves alone what is there
@@ -41,19 +40,13 @@ def read(name: str, lang: str, folder: Path = NOTEBOOKS, address: Published | No
     """The notebook in one language: the Colab cell, then the source's cells without their language tags."""
     address = address or published()
     cells = [nbformat.v4.new_code_cell(colab_line(address))]
-    for number, cell in enumerate(jupytext.read(source_path(name, folder), fmt="py:percent").cells, 1):
+    for cell in jupytext.reads(checked_text(source_path(name, folder)), fmt="py:percent").cells:
         tags = cell.metadata.get("tags", [])
-        _require_language(name, number, cell, tags)
         if cell.cell_type == "code" or lang in tags:
             cells.append(_cell(cell, [tag for tag in tags if tag not in LANGUAGES]))
     _fill_in(cells, name, lang, folder, address)
     _set_ids(cells)
     return nbformat.v4.new_notebook(cells=cells, metadata=nbformat.from_dict(METADATA))
-
-
-def _require_language(name: str, number: int, cell, tags: list[str]) -> None:
-    if cell.cell_type == "markdown" and not set(tags) & set(LANGUAGES):
-        raise ReaderError(f'{name}: cell {number} needs the tag of its language, such as tags=["en"].')
 
 
 def _cell(cell, tags: list[str]):
@@ -64,10 +57,12 @@ def _cell(cell, tags: list[str]):
 def _fill_in(cells: list, name: str, lang: str, folder: Path, address: Published) -> None:
     """Put the path strip in place of {{path}}, links of {{nb:05}}, and the badges under the title."""
     prose = [cell for cell in cells if cell.cell_type == "markdown"]
-    names = {f"{stage.number:02}": _mention(stage, lang) for stage in stages(lang, folder)}
+    fields = {f"nb:{stage.number:02}": _mention(stage, lang) for stage in stages(lang, folder)}
+    only_first = {"path": path_strip(name, lang, folder)}
     for cell in prose:
-        cell.source = cell.source.replace("{{path}}", path_strip(name, lang, folder))
-        cell.source = re.sub(r"\{\{nb:(\d\d)\}\}", lambda match: names[match[1]], cell.source)
+        where = f"{name}, the {lang} cell {cell.source.lstrip().partition(chr(10))[0][:60]!r}"
+        cell.source = filled(cell.source, only_first | fields, where)
+        only_first = {}
     if prose and address.repository:
         title, _, rest = prose[0].source.partition("\n")
         prose[0].source = f"{title}\n\n{badges(name, lang, address)}\n{rest}"

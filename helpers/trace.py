@@ -40,7 +40,7 @@ class Trace(Mapping[str, Tensor]):
         self._tensors = tensors
 
     def __getitem__(self, key: str) -> Tensor:
-        if key not in self._tensors:
+        if not isinstance(key, str) or key not in self._tensors:
             raise UnknownKey(_no_such_key(key, list(self._tensors)))
         return self._tensors[key]
 

@@ -1,13 +1,14 @@
 """The doctor notices what it is there to notice, and says what to do."""
 
 import json
+import sys
 from importlib import metadata
 
 import pytest
 from packaging.requirements import Requirement
 
 from helpers import doctor
-from helpers.__main__ import main
+from helpers.__main__ import MODULES, main
 from helpers.bundles import BUNDLES
 from helpers.errors import ReaderError
 
@@ -26,6 +27,59 @@ def test_this_machine_passes(capsys):
     assert all(line.endswith(": fine") for line in lines[:-2])
     subjects = {line.split()[0] for line in lines[:-2]}
     assert {"python", "torch", "transformers", "device", "memory", "cache", "smollm2-135m"} <= subjects
+
+
+def test_a_home_that_does_not_exist_is_one_line_of_the_report(monkeypatch, capsys):
+    monkeypatch.setenv("TOKEN_JOURNEY_HOME", "~nobody-of-this-name/cache")
+    assert main(["doctor"]) == 1
+    out = capsys.readouterr().out
+    assert "cache              none: TOKEN_JOURNEY_HOME=~nobody-of-this-name/cache begins with a home folder" in out
+    assert out.endswith("1 to do: see above.\n")
+
+
+def test_a_model_that_cannot_be_read(home, monkeypatch):
+    def refuse(path, bundle):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(doctor, "is_whole", refuse)
+    assert "cannot be read (Permission denied): make" in str(doctor.model(home))
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        (["nonsense"], "invalid choice: 'nonsense' (choose from "),
+        ([], "the following arguments are required: command"),
+        (["fetch", "nonsense"], "invalid choice: 'nonsense'"),
+        (["doctor", "now"], "unrecognized arguments: now"),
+    ],
+)
+def test_a_command_line_that_is_none(line, sentence, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main(line)
+    assert sentence in capsys.readouterr().err
+
+
+def test_a_missing_package_stops_a_command_with_one_sentence(monkeypatch, capsys):
+    monkeypatch.delitem(sys.modules, "helpers.doctor")
+    monkeypatch.setitem(sys.modules, "packaging.requirements", None)
+    assert main(["doctor"]) == 1
+    assert capsys.readouterr().err == "The package packaging is missing: run `python -m pip install packaging`.\n"
+
+
+def test_a_module_of_ours_that_is_missing_is_no_mistake_of_the_reader(monkeypatch):
+    monkeypatch.setitem(MODULES, "doctor", "helpers.nowhere")
+    with pytest.raises(ModuleNotFoundError, match="helpers.nowhere"):
+        main(["doctor"])
+
+
+def test_an_interrupted_command_says_how_to_go_on(monkeypatch, capsys):
+    def interrupt(arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(doctor, "main", interrupt)
+    assert main(["doctor"]) == 1
+    assert capsys.readouterr().err == "\nStopped. The same command goes on from here.\n"
 
 
 def test_a_missing_package_gets_the_command_that_installs_it():

@@ -169,6 +169,29 @@ def test_a_cache_folder_that_cannot_be_made(index, tmp_path, monkeypatch):
         fetch.fetch("fake")
 
 
+def test_a_cache_folder_that_is_a_file(index, tmp_path, monkeypatch):
+    (tmp_path / "a file").write_text("", encoding="utf-8")
+    monkeypatch.setenv("TOKEN_JOURNEY_HOME", str(tmp_path / "a file"))
+    with pytest.raises(ReaderError, match="cache folder .*a file cannot be used .it is a file.: .*TOKEN_JOURNEY_HOME"):
+        fetch.fetch("fake")
+
+
+def test_a_cache_in_the_home_of_nobody(monkeypatch):
+    monkeypatch.setenv("TOKEN_JOURNEY_HOME", "~nobody-of-this-name/cache")
+    with pytest.raises(ReaderError, match="TOKEN_JOURNEY_HOME=~nobody-of-this-name/cache begins with a home folder"):
+        fetch.fetch("smollm2-135m")
+
+
+def test_a_drive_that_cannot_lock_files(index, home, monkeypatch):
+    def refuse(path):
+        raise NotImplementedError("FileSystem does not appear to support flock")
+
+    monkeypatch.setattr(fetch, "FileLock", refuse)
+    with pytest.raises(ReaderError, match="cannot be used .FileSystem does not appear to support flock.: .*_HOME"):
+        fetch.fetch("fake")
+    assert remains(home) == []
+
+
 def test_a_read_only_cache(index, home, monkeypatch):
     def refuse(*arguments, **options):
         raise PermissionError(errno.EACCES, "Permission denied")

@@ -15,6 +15,7 @@ import nbformat
 import pytest
 from nbformat.v4 import new_output
 
+import helpers
 from helpers import notebooks, notebooks_pictures, notebooks_run
 from helpers.errors import ReaderError
 from helpers.notebooks_source import ABSENT_ON_COLAB, Published, colab_line, path_strip, read
@@ -163,10 +164,86 @@ def test_command_builds_the_named_ones_or_all(monkeypatch, capsys):
     assert "x.ipynb: built in" in capsys.readouterr().out
 
 
-def test_prose_without_a_language_is_refused(tmp_path):
-    folder = folder_with(tmp_path / "n", ("07_x", "# %% [markdown]\n# # 7\n"))
-    with pytest.raises(ReaderError, match='07_x: cell 1 needs the tag of its language, such as tags=."en".'):
-        read("07_x", "en", folder)
+TITLE = '# %% [markdown] tags=["en"]\n# # 7 · Why?\n'
+EXERCISE, CHECK = '# %% tags=["exercise"]\n1\n', '# %% tags=["check"]\n1\n'
+SLIPS = [  # what follows the title, and what is said
+    ("# %% [markdown]\n# a", "line 3 (# %% [markdown]): the cell needs the tag of its language, such as"),
+    ('# %% [markdown] tags=["de"]', """line 3 (# %% [markdown] tags=["de"]): 'de' is no tag of a prose cell"""),
+    ('# %% tags=["en"]\n1', "'en' is no tag of a code cell; there are exercise, check, "),
+    ('# %% tags=["exercize"]\n1', "'exercize' is no tag of a code cell"),
+    ('# %% tags=["check", "check"]\n1', 'line 3 (# %% tags=["check", "check"]): a tag stands there twice'),
+    (EXERCISE + EXERCISE + CHECK, 'line 5 (# %% tags=["exercise"]): cells tagged exercise and check come in pairs'),
+    (EXERCISE, "cells tagged exercise and check come in pairs, in this order"),
+    (CHECK, "cells tagged exercise and check come in pairs, in this order"),
+    ('# %% tags="check"\n1', "a cell's header is # %%, # %% tags=["),
+    ("# %% tags=['check']\n1", "a cell's header is # %%, # %% tags=["),
+    ('# %% [md] tags=["en"]\n# a', "a cell's header is"),
+    ("# %% [raw]\n# a", "a cell's header is"),
+    ("# %%\nx = '{{path}}'", "line 4 (x = '{{path}}'): this is a field of prose, and the cell is code"),
+    ("# %%\n# see {{nb:05}}", "line 4 (# see {{nb:05}}): this is a field of prose"),
+    ("# {{nb:99}}", "the en cell '# 7 · Why?': {{nb:99}} cannot be filled in here; there are {{path}}, {{nb:00}}"),
+    ("# {{nb:5}}", "{{nb:5}} cannot be filled in here"),
+    ("# {{ path }}", "{{ path }} cannot be filled in here"),
+    ('# %% [markdown] tags=["en"]\n# ## Set up\n# {{path}}', "the en cell '## Set up': {{path}} cannot be filled in"),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        *((TITLE + slip, said) for slip, said in SLIPS),
+        ("# %% [markdown]\n# # 7", "line 1 (# %% [markdown]): the cell needs the tag of its language"),
+        ("import os\n" + TITLE, "line 1 (import os): the first cell needs a header"),
+        ("# %%\n1", "07_x has no prose, so there is no language to build"),
+        ("", "07_x has no prose"),
+    ],
+    ids=range(len(SLIPS) + 4),
+)
+def test_a_source_with_a_slip_is_named_with_its_line(source, said, tmp_path, monkeypatch):
+    monkeypatch.setattr(notebooks_run, "execute", lambda *args: pytest.fail("must not be executed"))
+    folder = folder_with(tmp_path / "n", ("07_x", source))
+    with pytest.raises(ReaderError, match="^07_x") as error:
+        notebooks.build("7", folder)
+    assert said in str(error.value)
+    assert list(folder.rglob("*.ipynb")) == []
+
+
+def test_a_source_in_another_encoding(tmp_path):
+    folder = folder_with(tmp_path / "n", ("07_x", ""))
+    (folder / "source" / "07_x.py").write_bytes(TITLE.encode("utf-16"))
+    with pytest.raises(ReaderError, match="07_x.py is not saved as UTF-8"):
+        notebooks.build("7", folder)
+
+
+def test_two_braces_in_code_are_no_field(tmp_path):
+    prose = "```python\n# f'{{x}}'\n# ```\n# and `{{y}}`"
+    folder = folder_with(tmp_path / "n", ("07_x", TITLE + "# " + prose))
+    assert "f'{{x}}'" in read("07_x", "en", folder).cells[1].source
+
+
+@pytest.mark.parametrize("module", ["jupytext", "nbclient", "nbformat"])
+def test_without_the_extra_test_the_build_says_what_to_install(module, tmp_path, monkeypatch):
+    for name in ("helpers.notebooks_run", "helpers.notebooks_source"):
+        monkeypatch.delitem(sys.modules, name)
+        monkeypatch.delattr(helpers, name.partition(".")[2])
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(ReaderError, match=f"package {module} is missing: run `python -m pip install -e '..test.'`"):
+        notebooks.build("7", folder_with(tmp_path / "n", ("07_x", TITLE)))
+
+
+def test_without_a_kernel_the_build_says_what_to_install(tmp_path, monkeypatch):
+    def no_kernel(*args, **options):
+        raise notebooks_run.NoSuchKernel("python3")
+
+    monkeypatch.setattr(notebooks_run.NotebookClient, "execute", no_kernel)
+    with pytest.raises(ReaderError, match="no Jupyter kernel .* pip install ipykernel"):
+        notebooks.build("7", folder_with(tmp_path / "n", ("07_x", TITLE)))
+
+
+def test_a_misspelt_name_is_said_before_the_first_is_built(monkeypatch):
+    monkeypatch.setattr(notebooks, "build", lambda target: pytest.fail("must not be built"))
+    with pytest.raises(ReaderError, match="no notebook 'attenion'"):
+        notebooks.main(["03", "attenion"])
 
 
 def test_path_strip_marks_this_stage_and_links_only_what_exists(tmp_path):

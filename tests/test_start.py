@@ -1,6 +1,7 @@
 """start.py: what it decides, without installing anything."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -146,6 +147,41 @@ def test_help_names_both_commands_and_installs_nothing():
     text = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
     assert "python start.py test" in text
     assert "notebooks/00_journey.ipynb" in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["tset"], "does not know 'tset'. Did you mean test?"),
+        (["--test"], "does not know '--test'. Did you mean test?"),
+        (["--nolab"], "does not know '--nolab'. Did you mean --no-lab?"),
+        (["lab"], "does not know 'lab'."),
+        ([""], "does not know ''."),
+        (["notebooks/03_attention.ipynb"], "does not know 'notebooks/03_attention.ipynb'."),
+        (["--no-lab", "--port=9999"], "--no-lab stands alone"),
+    ],
+)
+def test_an_unknown_word_is_said_before_anything_is_done(arguments, sentence, monkeypatch):
+    monkeypatch.setattr(start, "set_up", lambda extra: pytest.fail("must not set anything up"))
+    with pytest.raises(SystemExit, match=re.escape(sentence)) as stopped:
+        start.main(arguments)
+    if "does not know" in sentence:
+        assert start.HELP in str(stopped.value)
+
+
+OF_JUPYTERLAB = [["--no-browser"], ["--port", "9999"], ["--help-all"], ["--ip=0.0.0.0"], ["-y"], ["--debug"]]
+
+
+@pytest.mark.parametrize("arguments", [[], ["--no-lab"], ["test"], ["test", "-x", "tests"], *OF_JUPYTERLAB])
+def test_known_words_and_options_of_jupyterlab_are_taken(arguments):
+    assert start.words_problem(arguments) is None
+
+
+def test_without_lab_the_last_line_says_how_to_go_on(monkeypatch, capsys):
+    monkeypatch.setattr(start, "set_up", lambda extra: None)
+    monkeypatch.setattr(start, "open_lab", lambda options: pytest.fail("must not be opened"))
+    assert start.main(["--no-lab"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("All is set up. Next: `python start.py` opens")
 
 
 def test_one_failing_step_fails_the_test_command(monkeypatch):

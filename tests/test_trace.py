@@ -255,3 +255,5 @@ def test_an_unknown_key_gets_a_sentence_with_the_nearest_one():
         seen["block0.patern"]
     assert seen.get("block0.patern") is None
     assert "block0.patern" not in seen
+    with pytest.raises(ReaderError, match="no tensor \\[0\\]"):
+        seen[[0]]
