@@ -32,11 +32,11 @@ except ReaderError as error:  # no Triton for this system
     flash_triton = None
 
 LENGTHS = {"cpu": (128, 256, 512, 1024, 2048, 4096), "cuda": (512, 1024, 4096, 16384)}
-LONGEST_INTERPRETED, LONGEST_IN_TORCH_ON_CUDA = 256, 4096
+LONGEST_INTERPRETED, LONGEST_IN_TORCH_ON_CUDA = 128, 4096
 ALLOWED = {torch.float32: 1e-5, torch.float16: 5e-3}  # float16: a whole matrix of scores is rounded to 11 bits
 SDPA = {f"SDPA {name.partition('_')[0].lower()}": getattr(SDPBackend, name) for name in (
     "FLASH_ATTENTION", "CUDNN_ATTENTION", "EFFICIENT_ATTENTION", "MATH")}  # fmt: skip
-COLUMNS = "length | way | ms | SDPA's ms / ms | peak MB | MB moved, counted | GB/s | TFLOP/s | of the roofline | note"
+COLUMNS = "length | way | ms | SDPA's ms / ms | peak MB | MB moved, counted | GB/s | GFLOP/s | of the roofline | note"
 
 
 class Shape(NamedTuple):
@@ -170,10 +170,10 @@ def rows(ways, shape, n, device, n_rounds):
             continue
         median, moved = statistics.median(found[way]), counted(way, shape, n, device)
         ratio = statistics.median(theirs / ours for theirs, ours in zip(base, found[way], strict=True))
-        traffic = f"{moved / 1e6:,.1f} | {moved / median / 1e9:,.1f}" if moved else "– | –"
+        traffic = f"{moved / 1e6:,.1f} | {moved / median / 1e9:,.2f}" if moved else "– | –"
         interpreted = way == "tiles in Triton" and flash_triton.INTERPRETED
         note = "interpreter: for correctness, its time says nothing" if interpreted else ""
-        rates = f"{traffic} | {work(shape, n) / median / 1e12:,.3f} | {roofline(found[way], bounds, shape, n):.1%}"
+        rates = f"{traffic} | {work(shape, n) / median / 1e9:,.1f} | {roofline(found[way], bounds, shape, n):.1%}"
         yield say(f"| {n} | {way} | {median * 1e3:,.3f} | {ratio:.2f} | {peaks[way] / 1e6:,.1f} | {rates} | {note} |")
 
 
@@ -221,7 +221,7 @@ def title(shape, asked):
     """What is measured, and what the machine reaches."""
     kind = f"{shape.n_heads} heads over {shape.n_kv_heads}, d_head {shape.d_head}, {str(shape.dtype)[6:]}"
     product, memory = limits(shape, asked.device)
-    reach = f"matrix products reach {product / 1e12:,.3f} TFLOP/s, memory {memory / 1e9:,.0f} GB/s"
+    reach = f"matrix products reach {product / 1e9:,.0f} GFLOP/s, memory {memory / 1e9:,.0f} GB/s"
     return f"\n**{kind}**, on {asked.device}, {asked.threads} threads, {asked.rounds} rounds; {reach}.\n"
 
 

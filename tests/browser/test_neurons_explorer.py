@@ -121,17 +121,8 @@ def test_keys_stay_with_the_explorer(notebook, panel):
     assert notebook.count_cells() == before
 
 
-def test_every_move_changes_the_view(panel, record_property):
-    """30 slider moves, each with the script and the layout it causes."""
-    moves = panel.block.evaluate(
-        """slider => Array.from({ length: 30 }, (_, i) => {
-          const box = slider.closest(".tj-neu"), before = box.textContent, start = performance.now();
-          slider.value = (7 * i) % 30;
-          slider.dispatchEvent(new Event("input", { bubbles: true }));
-          box.getBoundingClientRect();
-          return [performance.now() - start, box.textContent !== before];
-        })"""
-    )
+def test_every_move_is_painted(panel, record_property):
+    moves = panel.block.evaluate(MEASURE)
     panel.block.dispatch_event("change")
     times = sorted(ms for ms, _ in moves)
     median, p95 = statistics.median(times), times[28]
@@ -139,6 +130,23 @@ def test_every_move_changes_the_view(panel, record_property):
     record_property("painted_ms_median", median)
     record_property("painted_ms_p95", p95)
     assert [changed for _, changed in moves] == [True] * 30
+
+
+MEASURE = """async (slider) => {
+  const box = slider.closest(".tj-neu"), channel = new MessageChannel(), moves = [];
+  for (let i = 0; i < 30; i++) {
+    const before = box.textContent, start = performance.now();
+    slider.value = (7 * i) % 30;
+    slider.dispatchEvent(new Event("input", { bubbles: true }));
+    const changed = box.textContent !== before;
+    await new Promise((done) => {
+      channel.port1.onmessage = done;
+      requestAnimationFrame(() => channel.port2.postMessage(0));  // arrives when the frame is painted
+    });
+    moves.push([performance.now() - start, changed]);
+  }
+  return moves;
+}"""
 
 
 def test_screenshots(notebook, panel, screenshot):
