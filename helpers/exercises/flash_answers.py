@@ -50,7 +50,9 @@ def weighted(a: Part, b: Part, right: Part) -> Tensor:
 
 
 ANEW = "multiply a part's sums by exp(its own maximum - the new maximum), so that both are measured from the same."
-FORGOTTEN = "you multiply the sums of {} and leave those of {} as they are: in other rows its maximum is the smaller. "
+FORGOTTEN = (
+    "you multiply the sums of {} and leave those of {} as they are, but in other rows its maximum is the smaller: "
+)
 SINGLE = "you took one maximum for all rows: each row has its own (torch.maximum compares them pair by pair)."
 KEPT = "you keep the maximum of {}: take the larger one in each row, whichever part it is in."
 MIXTURE = "the sums are measured from the maximum of {}, but the larger one is returned: "
@@ -90,13 +92,13 @@ MERGE_MISTAKES = [
 ]  # fmt: skip
 NOTHING_SEEN = (
     "a part that has seen nothing of a row (maximum -inf, total 0, mixed 0) must leave the other part as it is; "
-    "and two such parts make a third."
+    "and two such parts make a third. Mind that -inf - -inf is not a number."
 )
 FAR = "exp overflows or underflows: take exp only of a part's maximum minus the new maximum."
 MERGE_ADVICE = {
     "ambiguous": "Python's max compares two tensors as wholes; torch.maximum takes the larger of each pair.",
     "must match the size": "One factor a row times (rows, d_head) needs an axis more: factor[:, None].",
-    "(NaN)": "-inf - -inf is not a number: where the new maximum is -inf, nothing has been seen.",
+    "(NaN)": "An exp that is infinite leads there: its argument, a maximum minus the new one, is at most 0.",
 }
 
 

@@ -6,7 +6,7 @@ from functools import partial
 import torch
 from torch import Tensor
 
-from helpers.exercises.flash_answers import ANEW, Part, merge
+from helpers.exercises.flash_answers import Part, merge
 
 
 def later(position: Tensor, column: Tensor, left: int, n_k: int) -> Tensor:
@@ -77,7 +77,10 @@ BY_ELEMENT = (
 )
 CORNER = "your mask counts {}: row i stands at first_row + i, column j of a tile at the tile's first column + j."
 TOTAL = "divide by the total once, at the end: a tile knows only its own total, which is not the row's. "
-GROWS = "the maximum grows from tile to tile: " + ANEW
+GROWS = (
+    "the maximum grows from tile to tile: multiply what is summed so far by exp(old maximum - new maximum), so that it "
+    "is measured from the new one as well."
+)
 BLOCK_MISTAKES = [
     ("later keys are not hidden: row i stands at first_row + i and sees no key behind that.",
      slip(hides=lambda p, c, left, n_k: c < 0)),
@@ -128,7 +131,7 @@ TOO_LONG = ASKED + (
     "and keep of each tile only what the maximum, the total and mixed need."
 )
 KEPT = ASKED + (
-    "you keep {most} numbers made from q and k at one time, as many as all scores are ({rows} x {n_k}): add each tile "
+    "you keep {most} numbers made from q and k at one time, no fewer than all scores ({rows} x {n_k}): add each tile "
     "to the maximum, the total and mixed, then forget it."
 )
 BLOCK_ADVICE = {

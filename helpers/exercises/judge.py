@@ -59,7 +59,7 @@ def judge(fn, exercise: Exercise, cases: Sequence[Case]) -> None:
     if wrong:
         first = min(wrong, key=lambda i: (bool(cases[i].edge), i))  # an edge is told of when all else is right
         fault = _fault(given[first], expected[first], exercise)
-        hint = _slip(given, expected, cases, exercise) or _where(cases[first], first, wrong).format(fault)
+        hint = _slip(given, expected, cases, exercise) or _describe(fault, cases[first], first, wrong, exercise)
         raise CheckFailed(f"{exercise.name}, not yet: {hint}")
     print(f"Right: {exercise.name}, on the model's own values and on {len(cases) - 1} other inputs.")
 
@@ -93,24 +93,26 @@ def _agree_in_part(answer, other: torch.Tensor) -> bool:
     return same_value(answer[numbers], other[numbers])
 
 
-def _where(case: Case, first: int, wrong: list[int]) -> str:
-    """The sentence around the first fault."""
+def _describe(fault: str, case: Case, first: int, wrong: list[int], exercise: Exercise) -> str:
     if case.edge:
-        return f"{case.edge} For {case.tries}: {{}}"
+        return f"{case.edge} For {case.tries}: {fault}"
+    fault += "".join(f" {more}" for words, more in exercise.advice.items() if words in fault)
     if first == 0:
-        return "{}"
-    return f"for {case.tries}: {{}}" if 0 in wrong else f"right for this prompt and model, not for {case.tries}: {{}}"
+        return fault
+    return (
+        f"for {case.tries}: {fault}"
+        if 0 in wrong
+        else f"right for this prompt and model, not for {case.tries}: {fault}"
+    )
 
 
 def _fault(answer, expected: Parts, exercise: Exercise) -> str:
     if answer is None:
         return NOTHING
     if isinstance(answer, Stopped):
-        fault = f"your function stopped with {answer.reason}."
-    elif not isinstance(answer, Parts):
-        fault = f"return {len(expected)} things, as a tuple: {', '.join(exercise.parts)}."
-    else:
-        each = zip(exercise.parts, answer, expected, strict=True)
-        name, ours, right = next(one for one in each if not same_value(*one[1:]))
-        fault = difference(ours, right) if len(expected) == 1 else f"{name}: {difference(ours, right)}"
-    return fault + "".join(f" {more}" for words, more in exercise.advice.items() if words in fault)
+        return f"your function stopped with {answer.reason}."
+    if not isinstance(answer, Parts):
+        return f"return {len(expected)} things, as a tuple: {', '.join(exercise.parts)}."
+    each = zip(exercise.parts, answer, expected, strict=True)
+    name, ours, right = next(one for one in each if not same_value(*one[1:]))
+    return difference(ours, right) if len(expected) == 1 else f"{name}: {difference(ours, right)}"
