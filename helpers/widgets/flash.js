@@ -88,7 +88,8 @@ function render({ model, el }) {
   resized.observe(root);
   lay();
   show();
-  const stopTheme = onTheme(() => legend.lay(walk));
+  legend.recolour();
+  const stopTheme = onTheme(legend.recolour);
   const stopFollowing = follow(model, SETTINGS, () => {
     const now = settings(); // all at once: a tile may be there only with the new sizes
     if (SETTINGS.every((name) => state[name] === now[name])) return;

@@ -34,14 +34,19 @@ export function tilesOf(n, { block_q, block_k, window, decode }) {
   return tiles;
 }
 
+function dot(a, b) {
+  let sum = 0;
+  for (let i = 0; i < a.length; i++) sum += a[i] * b[i]; // a plain loop: this is most of the work
+  return sum;
+}
+
 /** Scores of one tile, row by row; -Infinity where the mask hides. */
 export function tileScores(flash, { head, window }, { rows, columns }) {
   const shared = Math.floor(head / (flash.nHeads / flash.nKv));
-  return span(rows).map((row) => span(columns).map((column) => {
-    if (!maySee(window, row, column)) return -Infinity;
-    const [query, key] = [vectorAt(flash, flash.q, head, row), vectorAt(flash, flash.k, shared, column)];
-    return flash.scale * query.reduce((sum, x, i) => sum + x * key[i], 0);
-  }));
+  const queries = span(rows).map((row) => vectorAt(flash, flash.q, head, row));
+  const keys = span(columns).map((column) => vectorAt(flash, flash.k, shared, column));
+  return queries.map((query, i) => keys.map((key, j) =>
+    (maySee(window, rows[0] + i, columns[0] + j) ? flash.scale * dot(query, key) : -Infinity)));
 }
 
 export const span = ([from, to]) => Array.from({ length: to - from }, (_, i) => from + i);
@@ -55,7 +60,10 @@ export function addScores(before, scores, values) {
   if (maximum === -Infinity) return { ...before, factor: 1 };
   const factor = Math.exp(before.maximum - maximum); // what was summed before was measured from the older maximum
   const shares = scores.map((score) => Math.exp(score - maximum));
-  const mixed = before.mixed.map((sum, i) => shares.reduce((more, share, j) => more + share * values[j][i], factor * sum));
+  const mixed = before.mixed.map((sum) => factor * sum);
+  shares.forEach((share, j) => {
+    for (let i = 0; i < mixed.length; i++) mixed[i] += share * values[j][i];
+  });
   return { maximum, total: shares.reduce((sum, share) => sum + share, factor * before.total), mixed, factor };
 }
 

@@ -64,8 +64,7 @@ function paintCells(marks, shape, walk, step, { colours, low, high, painted }) {
     span(rows).forEach((row, i) => span(its).forEach((column, j) => {
       const [cell, score] = [marks.cells[row][column], scores?.[i][j] ?? -Infinity];
       const shown = kind !== "blank" && score > -Infinity;
-      cell.style.fill = shown ? `rgb(${colour(score).map(Math.round)})` : "";
-      cell.style.fillOpacity = shown ? (kind === "past" ? PAST : 1) : 0;
+      cell.style.fill = shown ? `rgb(${colour(score).map(Math.round).join(" ")} / ${kind === "past" ? PAST : 1})` : "";
       if (kind === "now" && shown && shape.cell >= 30) numbers.push(svg("text", { x: shape.x(column) + shape.cell / 2,
         y: shape.y(row) + shape.line / 2 + 3.5, "text-anchor": "middle", fill: inkOn(colour(score)) }, scoreText(score)));
     }));
@@ -76,7 +75,7 @@ function paintCells(marks, shape, walk, step, { colours, low, high, painted }) {
 /** The grid: arrow keys and the pointer call `pick({ step })`, and `save()` when let go. */
 export function flashGrid(flash, words, state, { pick, save }) {
   const place = guard(element("div", { class: "tj-flash-grid", tabindex: 0, role: "application", "aria-label": words.grid }));
-  let [shape, marks, walk, scale] = [null, null, null, null];
+  let [shape, marks, walk, scale, colours] = [null, null, null, null, null];
   place.addEventListener("keydown", (event) => {
     const to = stepBy(event.key, walk, state.step);
     if (to === null) return;
@@ -99,8 +98,8 @@ export function flashGrid(flash, words, state, { pick, save }) {
     walk = tiles;
     if (!marks) return;
     const [low, high] = scoreRange(walk);
-    scale = { colours: ramp(isDark(place)), low, high, painted: [] };
-    for (const cell of marks.cells.flat()) cell.style.fillOpacity = 0;
+    scale = { colours, low, high, painted: [] };
+    for (const cell of marks.cells.slice(0, walk[0].rows[0]).flat()) cell.style.fill = ""; // no query there
     layTiles(marks, shape, words, walk, state);
   };
   const show = () => {
@@ -118,8 +117,13 @@ export function flashGrid(flash, words, state, { pick, save }) {
     shape = to;
     marks = flashMarks(flash, shape);
     place.replaceChildren(marks.picture);
+    recolour();
+  };
+  const recolour = () => {
+    if (!marks) return;
+    colours = ramp(isDark(place));
     lay(walk);
     show();
   };
-  return { place, lay, show, paint, stop: onTheme(() => marks && [lay(walk), show()]) };
+  return { place, lay, show, paint, stop: onTheme(recolour) };
 }

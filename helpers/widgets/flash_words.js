@@ -64,15 +64,15 @@ export function resultText(flash, words, settings, walk, step) {
   return `${words.done_rows} ${fill(words.other, { difference, own })}`;
 }
 
-/** The lines of the table: [name, tile by tile, whole matrix]; null where the matrix has no such number. */
+/** The lines of the table: [tile by tile, whole matrix]; null where the matrix has no such number. */
 export function countLines(words, counts) {
   const of = (now, all) => fill(words.of, { now: commas(now), all: commas(all) });
-  return [
-    ["n_loaded", of(counts.loaded, counts.to_load), null],
-    ["n_skipped", of(counts.skipped, counts.to_skip), null],
-    ["n_scores", commas(counts.scores), commas(counts.all_scores)],
-    ["n_state", commas(counts.state), "0"],
-    ["n_moved", commas(counts.moved), null],
-    ["n_to_move", commas(counts.to_move), commas(counts.naive)],
-  ];
+  return {
+    n_loaded: [of(counts.loaded, counts.to_load), null],
+    n_skipped: [of(counts.skipped, counts.to_skip), null],
+    n_scores: [commas(counts.scores), commas(counts.all_scores)],
+    n_state: [commas(counts.state), "0"],
+    n_moved: [commas(counts.moved), null],
+    n_to_move: [commas(counts.to_move), commas(counts.naive)],
+  };
 }

@@ -68,10 +68,10 @@ STRINGS = {
         "这些行尚未完成：除法之前还有 {left} 个分块。",
     ),
     "flash.token": ("row", "行"),
-    "flash.maximum": ("maximum so far", "目前最大值"),
+    "flash.maximum": ("maximum so far", "当前最大"),
     "flash.factor": ("rescaled by", "缩放"),
-    "flash.total": ("total so far", "目前总和"),
-    "flash.mix": ("mix of values so far", "目前的值混合"),
+    "flash.total": ("total so far", "当前总和"),
+    "flash.mix": ("mix of values so far", "当前的值混合"),
     "flash.first": ("first", "首次"),
     "flash.done": ("done", "完成"),
     "flash.skipped": ("skipped", "跳过"),
@@ -89,7 +89,7 @@ STRINGS = {
     "flash.n_state": ("maxima, totals and mix held now", "现在保存的最大值、总和与混合"),
     "flash.n_moved": ("bytes moved so far", "已搬运的字节"),
     "flash.n_to_move": ("bytes moved in all", "总共搬运的字节"),
-    "flash.of": ("{now} of {all}", "{all} 中的 {now}"),
+    "flash.of": ("{now} of {all}", "{now} / {all}"),
     "flash.more": (
         "Here the tiles move more: keys and values are loaded again for every block of rows. "
         "More rows a tile, fewer loads.",

@@ -53,9 +53,9 @@ class Panel:
         rows = self.box.locator(".tj-flash-at").all()
         return [[row.locator("td").nth(i).inner_text() for i in (0, 2)] for row in rows]
 
-    def painted(self, opacity):
-        """How many scores are coloured: opacity 1 in the tile at hand, 0.3 in earlier ones."""
-        return self.grid.locator(f"rect{CELL}[style*='fill-opacity: {opacity};']").count()
+    def painted(self, kind):
+        """How many scores are coloured: those "now" in the tile at hand, or the faded ones of earlier tiles."""
+        return self.grid.locator(f"rect[style*='{dict(now='rgb(', past=', 0.3)')[kind]}']").count()
 
     def cells(self, name):
         return self.box.locator("tr", has_text=name).locator("td").all_inner_texts()
@@ -93,7 +93,7 @@ def test_first_state_is_python_s(notebook, panel):
         "Tile 4 of 9: rows ' is' to ' The', columns 'The' to ' France': loaded. 4 of 4 rows meet their first scores."
     )
     assert panel.rows() == notebook.python("rows(explorer)")
-    assert (panel.painted(1), panel.painted(0.3)) == (16, 10)  # 6 of the first 16 scores are hidden
+    assert (panel.painted("now"), panel.painted("past")) == (16, 10)  # 6 of the first 16 scores are hidden
     counts = notebook.python("explorer.counts()")
     assert panel.cells("bytes moved so far") == [f"{counts['moved']:,}", "–"]
     assert panel.cells("scores held now") == ["16", "144"]
@@ -109,7 +109,7 @@ def test_keyboard_alone(notebook, panel):
     found = notebook.python("[f for f in explorer.steps()[4].factor.tolist() if f < 1]")
     assert (f"{len(found)} of 4 rows found a larger score" in panel.sentence()) == bool(found)
     panel.press("ArrowRight")
-    assert "skipped" in panel.sentence() and panel.painted(1) == 0
+    assert "skipped" in panel.sentence() and panel.painted("now") == 0
     difference = f"{notebook.python('explorer.difference()'):.1e}".replace("e-0", "e-")
     assert panel.result().endswith(f"Largest difference to the model's own result: {difference}.")
     assert [total for _, total in panel.rows()] == [f"÷ {total}" for _, total in notebook.python("rows(explorer)")]
@@ -138,7 +138,7 @@ def test_every_control(notebook, panel):
     assert_settings(notebook, head=1, window=2, block_k=12, block_q=1, step=3)
     panel.box.get_by_label("one query against the cache").check()
     assert_settings(notebook, head=1, window=2, block_k=12, block_q=1, step=0, decode=True)
-    assert panel.sentence().startswith("Tile 1 of 1: row ' is'") and panel.painted(1) == 2
+    assert panel.sentence().startswith("Tile 1 of 1: row ' is'") and panel.painted("now") == 2
     assert panel.box.get_by_role("slider", name="Rows a tile").is_disabled()
 
 
