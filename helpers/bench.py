@@ -16,7 +16,7 @@ import transformers
 from helpers.errors import ReaderError
 from helpers.generate import generate
 from helpers.memory import peak_bytes, reset_peak
-from helpers.model import LoadedModel, load_model
+from helpers.model import LoadedModel, load_model, pick_device
 from helpers.reference import reference
 from helpers.timing import now
 from helpers.trace import trace
@@ -37,6 +37,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--model", default="smollm2-135m")
     parser.add_argument("--out", type=Path, help="file to write (default: benchmarks/device-DEVICE.md)")
     asked = parser.parse_args(arguments)
+    pick_device(asked.device)  # a machine without it is told so before anything is measured
     lines = [line for part in (head, equality, speed) for line in part(asked.model, asked.device)]
     out = asked.out or Path("benchmarks" if Path("benchmarks").is_dir() else "") / f"device-{asked.device}.md"
     write(out, "\n".join(lines) + "\n")

@@ -98,7 +98,8 @@ def _disk_trouble(error: OSError | NotImplementedError, folder: Path, bundle: Bu
             f"The disk that holds {folder} is full, so nothing was kept: make {2 * bundle.n_bytes // 10**6} "
             "MB of room, or set TOKEN_JOURNEY_HOME to a folder on another disk."
         )
-    reason = "it is a file" if folder.is_file() else getattr(error, "strerror", None) or error
+    is_taken = isinstance(error, FileExistsError)  # by something that is no folder
+    reason = "it is a file" if is_taken else getattr(error, "strerror", None) or error
     return (
         f"The cache folder {folder} cannot be used ({reason}): "
         "make it writable, or set TOKEN_JOURNEY_HOME to a folder that is."

@@ -44,6 +44,12 @@ def test_a_value_that_is_no_number_is_not_fine():
     assert bench.compare("x", float("nan"), 1.0).endswith("DIFFERENT |")
 
 
+def test_a_device_that_is_not_there_is_one_sentence(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ReaderError, match="no device 'cuda'"):
+        bench.main(["--device", "cuda"])
+
+
 def test_a_table_that_cannot_be_written_is_one_sentence(tmp_path):
     with pytest.raises(ReaderError, match="cannot be written.*--out"):
         bench.write(tmp_path, "a folder stands there")

@@ -176,6 +176,12 @@ def test_a_cache_folder_that_is_a_file(index, tmp_path, monkeypatch):
         fetch.fetch("fake")
 
 
+def test_a_cache_folder_whose_name_is_too_long(index, monkeypatch):
+    monkeypatch.setenv("TOKEN_JOURNEY_HOME", "x" * 300)
+    with pytest.raises(ReaderError, match="cache folder x+ cannot be used .*: make it writable, or set"):
+        fetch.fetch("fake")
+
+
 def test_a_cache_in_the_home_of_nobody(monkeypatch):
     monkeypatch.setenv("TOKEN_JOURNEY_HOME", "~nobody-of-this-name/cache")
     with pytest.raises(ReaderError, match="TOKEN_JOURNEY_HOME=~nobody-of-this-name/cache begins with a home folder"):
