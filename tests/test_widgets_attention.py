@@ -104,6 +104,7 @@ def test_every_architecture_arrives_exactly(arch):
     assert explorer.labels == seen.tokens and explorer.row == n - 1
     assert explorer.n_kv_heads == (N_HEADS if arch == "gpt2" else N_KV_HEADS)
     assert explorer.pattern.equal(seen[f"block{N_LAYERS - 1}.pattern"][2])
+    assert explorer.pattern.data_ptr() == seen[f"block{N_LAYERS - 1}.pattern"][2].data_ptr()  # no copy
 
 
 def test_places_are_seen_by_python_and_wrong_ones_are_refused():

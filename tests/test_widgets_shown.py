@@ -139,6 +139,14 @@ def test_an_explorer_that_was_let_go_wakes_when_it_is_shown_again(kernel):
     assert kernel.value("alive()") == 2 and kernel.value("kept.row") == 2
 
 
+def test_an_explorer_in_a_box_lives(kernel):
+    kernel.run("explorer = made()\nexplorer", "a")
+    kernel.run("from ipywidgets import HBox\nbox = HBox([explorer])\nbox", "b")
+    kernel.run("explorer = made()\nexplorer", "a")
+    assert kernel.value("alive()") == 2 and kernel.value("box.children[0].comm is not None")
+    kernel.run("box.close()")
+
+
 def test_the_front_end_hears_that_the_old_one_is_closed(kernel):
     first = kernel.run("explorer = made()\nexplorer", "a")
     (opened,) = [m for m in first if m["msg_type"] == "comm_open" and "packed" in str(m["content"]["data"])]

@@ -46,9 +46,17 @@ def _settle(_result):
     before, _shown[cell] = _shown.get(cell, []), _fresh.pop(cell, [])
     kept = {id(explorer) for explorers in _shown.values() for explorer in explorers}
     for explorer in before:
-        if id(explorer) not in kept:
+        if id(explorer) not in kept and not _in_a_box(explorer):
             explorer.sleep()
             _forget(explorer)
+
+
+def _in_a_box(explorer):
+    """Whether a container of widgets holds it, which may be shown anywhere."""
+    from ipywidgets.widgets import widget
+
+    alive = widget._instances if hasattr(widget, "_instances") else widget.Widget.widgets  # since ipywidgets 8; in 7
+    return any(explorer in getattr(one, "children", ()) for one in list(alive.values()))
 
 
 def _forget(explorer):
