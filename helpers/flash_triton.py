@@ -127,7 +127,7 @@ def _attend(
                 k_token, k_number, v_token, v_number, D_HEAD, CAUSAL, WINDOW, cut != 1, BLOCK_K,
             )  # fmt: skip
     _, total, summed = state
-    summed = summed / tl.where(total > 0, total, 1.0)[:, None]  # a row that sees nothing gives 0
+    summed *= (1.0 / tl.where(total > 0, total, 1.0))[:, None]  # a row that sees nothing gives 0
     mixed += tl.cast(oldest, tl.int64) * m_token + kv_head * GROUP * m_head
     places = mixed + near[:, None] * m_token + head[:, None] * m_head + number[None, :] * m_number
     tl.store(places, summed.to(mixed.dtype.element_ty), (near[:, None] < left) & (number[None, :] < D_HEAD))
