@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 
 import helpers
 from helpers import ReaderError, vocabularies
-from helpers.bpe import merge_steps, read_bpe
+from helpers.bpe import ByteLevelBpe, cut, merge_steps, read_bpe
 from helpers.corpus import read_lines, split_corpus
 from helpers.fetch import fetch
 from helpers.figures.dots import dots
@@ -162,3 +162,8 @@ def test_dots_say_in_words_what_they_show_and_hold_no_arrays():
 
 def _not_installed(name):
     raise vocabularies.PackageNotFoundError(name)
+
+
+def test_of_special_tokens_that_begin_alike_the_longest_is_cut():
+    bpe = ByteLevelBpe(byte_ids={}, merges={}, special={"<a>": 300, "<a><b>": 301}, digits_alone=False)
+    assert cut(bpe, "<a><b><a>") == [301, 300]

@@ -9,6 +9,7 @@ import torch
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 from transformers import PreTrainedTokenizerFast
 
+from helpers.characters import show_bytes
 from helpers.errors import ReaderError
 from helpers.tokens import group_characters, special_positions, token_bytes, token_chips, token_labels
 
@@ -255,3 +256,7 @@ def test_no_tokens_are_said_to_be_none(smollm):
     chips = token_chips(smollm, [])
     assert repr(chips) == "no tokens" and "no tokens" in chips._repr_html_()
     assert token_labels(smollm, []) == group_characters(smollm, []) == []
+
+
+def test_an_accent_on_a_blank_that_is_spelt_out_stands_on_a_circle():
+    assert show_bytes("\xa0\u0301".encode()) == "U+00A0◌\u0301"
