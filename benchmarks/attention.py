@@ -9,6 +9,7 @@ hits all alike; a ratio is the median of the rounds' own ratios. Exit status 1 w
 import argparse
 import statistics
 import sys
+import time
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -112,11 +113,12 @@ def left_out(way, shape, n, device):
 
 
 def seconds(run, device, repeats=1):
-    """Seconds of one run, of `repeats` in a row."""
-    start = now(device)
+    """Seconds of one run, of `repeats` in a row; on a CPU the process's own, in which other programs have no part."""
+    clock = time.process_time if device == "cpu" else partial(now, device)
+    start = clock()
     for _ in range(repeats):
         run()
-    return (now(device) - start) / repeats
+    return (clock() - start) / repeats
 
 
 def limits(shape, device):
@@ -190,9 +192,10 @@ def roofline(times, bounds, shape, n):
 
 
 READ = """\
-Above 1 in the column of ratios: faster than the first SDPA way of the table. Peak: the tensors made, the result among
-them; on a CPU without what torch's own kernels hold within themselves. Bytes are counted by helpers/flash_counts.py as
-if no cache caught any, so GB/s may pass the memory's own; only pairs that the mask lets through count as operations.
+Above 1 in the column of ratios: faster than the first SDPA way of the table. On a CPU one thread works, and the times
+are the processor's own. Peak: the tensors made, the result among them; on a CPU without what torch's own kernels hold
+within themselves. Bytes are counted by helpers/flash_counts.py as if no cache caught any, so GB/s may pass the memory's
+own; only pairs that the mask lets through count as operations.
 """
 
 
@@ -201,10 +204,9 @@ def main(arguments=None):
     parser.add_argument("--device", choices=tuple(LENGTHS), default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--lengths", type=int, nargs="+")
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--out", type=Path)
     asked = parser.parse_args(arguments)
-    torch.set_num_threads(asked.threads)
+    torch.set_num_threads(1)  # the processor's seconds of several threads would add up
     lines = [say(READ)]
     for shape in shapes(asked.device):
         lines.append(say(title(shape, asked)))
@@ -222,7 +224,7 @@ def title(shape, asked):
     kind = f"{shape.n_heads} heads over {shape.n_kv_heads}, d_head {shape.d_head}, {str(shape.dtype)[6:]}"
     product, memory = limits(shape, asked.device)
     reach = f"matrix products reach {product / 1e9:,.0f} GFLOP/s, memory {memory / 1e9:,.0f} GB/s"
-    return f"\n**{kind}**, on {asked.device}, {asked.threads} threads, {asked.rounds} rounds; {reach}.\n"
+    return f"\n**{kind}**, on {asked.device}, {asked.rounds} rounds; {reach}.\n"
 
 
 if __name__ == "__main__":

@@ -17,13 +17,15 @@ def bench(monkeypatch):
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     monkeypatch.setattr(script, "limits", lambda shape, device: (1e12, 1e11))
-    return script
+    threads = torch.get_num_threads()
+    yield script
+    torch.set_num_threads(threads)
 
 
 def run(bench, tmp_path, *lengths):
     """(exit status, the table)"""
-    out, threads = tmp_path / "attention.md", str(torch.get_num_threads())
-    arguments = ["--device", DEVICE, "--rounds", "1", "--threads", threads, "--out", str(out), "--lengths"]
+    out = tmp_path / "attention.md"
+    arguments = ["--device", DEVICE, "--rounds", "1", "--out", str(out), "--lengths"]
     return bench.main(arguments + [str(n) for n in lengths]), out.read_text(encoding="utf-8")
 
 
