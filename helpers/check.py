@@ -1,9 +1,13 @@
 """Checks a reader runs: a tensor derived on the page against the model's, an answer against the right one."""
 
+from collections.abc import Iterator
+
 import torch
 from torch import Tensor
 
 from helpers.errors import CheckFailed
+
+SLICE = 2**20  # numbers that are compared at a time
 
 
 def check_close(name: str, ours, theirs, rtol: float = 1e-4, atol: float = 1e-4, *, against="the model") -> None:
@@ -14,18 +18,32 @@ def check_close(name: str, ours, theirs, rtol: float = 1e-4, atol: float = 1e-4,
     different devices. `against` completes "same as …" where `theirs` is not the model's.
     """
     rtol, atol = _within(theirs, rtol, atol)
-    given, ours, theirs = ours, _numbers(ours), as_float64(theirs)
+    given, ours, theirs = ours, _plain_or_none(ours), _plain(theirs)
     if ours is None:
         raise CheckFailed(f"{name}: ours is a {type(given).__name__}, not {_kind(theirs)} of real numbers.")
     if ours.shape != theirs.shape:
         raise CheckFailed(f"{name}: the shapes differ: ours {shape(ours)}, {against} {shape(theirs)}.")
+    if not all(_close(a, b, rtol, atol) and not b.isnan().any() for a, b in _slices(ours, theirs)):
+        raise CheckFailed(f"{name}: {_fault(ours.double(), theirs.double(), rtol, atol, against)}.")
+    largest = _rounded(max((_largest(a, b) for a, b in _slices(ours, theirs)), default=0.0))
+    print(f"{name} {shape(ours)}: same as {against}, largest difference {largest}")
+
+
+def _slices(ours: Tensor, theirs: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+    """Both in float64, some rows of the first axis at a time: of a whole trace's scores that would be too much."""
+    if not ours.ndim:
+        return iter([(ours.double(), theirs.double())])
+    rows = max(1, SLICE * len(ours) // max(1, ours.numel()))
+    return ((a.double(), b.double()) for a, b in zip(ours.split(rows), theirs.split(rows), strict=True))
+
+
+def _fault(ours: Tensor, theirs: Tensor, rtol: float, atol: float, against: str) -> str:
+    """What is wrong with numbers that are not the same."""
     for whose, values in (("ours", ours), (against, theirs)):
         if values.isnan().any():
-            raise CheckFailed(f"{name}: not a number (NaN): {whose}, at {_first(values.isnan())}.")
-    if not _close(ours, theirs, rtol, atol):
-        allowed = f"allowed is {atol:g} + {rtol:g} of the value" if rtol or atol else "they must be equal"
-        raise CheckFailed(f"{name}: {_worst(ours, theirs, rtol, ('ours', against))}; {allowed}.")
-    print(f"{name} {shape(ours)}: same as {against}, largest difference {_largest(ours, theirs)}")
+            return f"not a number (NaN): {whose}, at {_first(values.isnan())}"
+    allowed = f"allowed is {atol:g} + {rtol:g} of the value" if rtol or atol else "they must be equal"
+    return f"{_worst(ours, theirs, rtol, ('ours', against))}; {allowed}"
 
 
 def check_answer(name: str, answer, right, mistakes=None, rtol: float = 1e-4, atol: float = 1e-4) -> None:
@@ -72,21 +90,31 @@ def difference(answer, right, rtol: float = 1e-4) -> str:
 
 def as_float64(values) -> Tensor:
     """Any tensor, array, list or number as a float64 tensor on the CPU (MPS has no float64); TypeError if complex."""
-    values = torch.as_tensor(values)
-    if values.is_complex():
-        raise TypeError("complex numbers: .double() would drop their imaginary part")
-    return values.detach().cpu().double()
+    return _plain(values).double()
 
 
 def shape(values: Tensor) -> tuple[int, ...]:
     return tuple(values.shape)
 
 
-def _numbers(answer) -> Tensor | None:
+def _plain(values) -> Tensor:
+    """A tensor on the CPU, of the type it came in; TypeError if complex."""
+    values = torch.as_tensor(values)
+    if values.is_complex():
+        raise TypeError("complex numbers: .double() would drop their imaginary part")
+    return values.detach().cpu()
+
+
+def _plain_or_none(answer) -> Tensor | None:
     try:
-        return as_float64(answer)
+        return _plain(answer)
     except (TypeError, ValueError, RuntimeError):  # what torch raises for text, ragged lists, other objects
         return None
+
+
+def _numbers(answer) -> Tensor | None:
+    answer = _plain_or_none(answer)
+    return None if answer is None else answer.double()
 
 
 def _within(values, rtol: float, atol: float) -> tuple[float, float]:
@@ -103,8 +131,11 @@ def _distance(ours: Tensor, theirs: Tensor) -> Tensor:
     return torch.where(ours == theirs, 0.0, (ours - theirs).abs())  # two equal infinities are no distance apart
 
 
-def _largest(ours: Tensor, theirs: Tensor) -> str:
-    largest = _distance(ours, theirs).max().item() if ours.numel() else 0.0
+def _largest(ours: Tensor, theirs: Tensor) -> float:
+    return _distance(ours, theirs).max().item() if ours.numel() else 0.0
+
+
+def _rounded(largest: float) -> str:
     return f"{largest:.1g}" if largest else "0.0"
 
 
@@ -114,7 +145,7 @@ def _worst(ours: Tensor, theirs: Tensor, rtol: float, names: tuple[str, str]) ->
     flat = int((_distance(ours, theirs).nan_to_num(posinf=torch.inf) - allowed).argmax())
     at = tuple(int(i) for i in torch.unravel_index(torch.tensor(flat), ours.shape)) if ours.ndim else ()
     values = ", ".join(f"{name} {_number(x[at].item())}" for name, x in zip(names, (ours, theirs), strict=True))
-    return f"largest difference {_largest(ours, theirs)} ({values}" + (f", at {list(at)})" if at else ")")
+    return f"largest difference {_rounded(_largest(ours, theirs))} ({values}" + (f", at {list(at)})" if at else ")")
 
 
 def _number(value: float) -> str:

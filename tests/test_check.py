@@ -5,6 +5,7 @@ import torch
 
 from helpers.check import check_answer, check_close
 from helpers.errors import CheckFailed
+from helpers.peak import peak_of
 
 
 def test_equal_tensors_are_reported_with_their_shape(capsys):
@@ -130,3 +131,19 @@ def test_a_wrong_answer_is_refused_with_a_hint(answer, sentence):
 def test_what_is_no_tensor_of_real_numbers_gets_one_sentence(ours):
     with pytest.raises(CheckFailed, match="not a tensor of shape"):
         check_close("queries", ours, torch.zeros(2))
+
+
+def test_large_tensors_are_compared_some_rows_at_a_time(capsys):
+    ours = torch.ones(12, 1000, 1000)
+    assert peak_of(lambda: check_close("x", ours, ours)) < ours.nbytes  # in float64 at once: four times as much
+    off = ours.clone()
+    off[11, 999, 999] = 1.5
+    with pytest.raises(CheckFailed, match=r"largest difference 0.5 \(ours 1.5, the model 1, at \[11, 999, 999\]\)"):
+        check_close("x", off, ours)
+    off[11, 999, 999] = 1.00005
+    check_close("x", off, ours)
+    assert capsys.readouterr().out.endswith("largest difference 5e-05\n")
+    off[11, 0, 0] = torch.nan
+    for pair in ((off, ours), (ours, off), (off, off)):
+        with pytest.raises(CheckFailed, match=r"\(NaN\): .*, at \[11, 0, 0\]"):
+            check_close("x", *pair)

@@ -4,7 +4,7 @@ from traitlets import Dict, Int, List, Unicode, observe, validate
 
 from helpers import language
 from helpers.branches import Branches
-from helpers.generate import _pieces, _stop_ids
+from helpers.generate import stop_token_ids, text_pieces
 from helpers.language import text
 from helpers.sampling import next_token_probs
 from helpers.sampling_checks import check_ids, check_settings
@@ -44,7 +44,7 @@ class GenerationExplorer(Explorer):
         check_settings(**settings)
         prompt_ids = lm.encode(prompt) if isinstance(prompt, str) else [int(i) for i in prompt]
         self._lm, self._settings, self._known = lm, settings, {}
-        self._texts, self._stop_ids = Branches(lm, prompt_ids), _stop_ids(lm)
+        self._texts, self._stop_ids = Branches(lm, prompt_ids), stop_token_ids(lm)
         branches = self._first_branches(ahead)
         super().__init__(
             nodes=list(self._known.values()),
@@ -83,7 +83,7 @@ class GenerationExplorer(Explorer):
         return self._known[path]
 
     def _computed(self, path):
-        words = "".join(_pieces(self._lm, self._texts.prompt_ids, path))
+        words = "".join(text_pieces(self._lm, self._texts.prompt_ids, path))
         node = {"path": list(path), "text": words, "ended": "", "n_kept": 0, "alternatives": []}
         if path and path[-1] in self._stop_ids:
             return node | {"ended": "stop"}
