@@ -100,6 +100,7 @@ def test_strides_do_not_change_the_numbers(small_tiles):
     expected = kernel(q, k, v)
     apart = [x.transpose(0, 2).contiguous().transpose(0, 2) for x in (q, k, v)]
     apart[0] = torch.stack([apart[0], apart[0]], dim=-1)[..., 0]
+    apart[2] = torch.cat([v, v, v], dim=2)[..., 16:32]  # unlike k
     assert not any(x.is_contiguous() for x in apart)
     torch.testing.assert_close(kernel(*apart), expected, rtol=0, atol=0)
     one = k[:, :1]
