@@ -4,11 +4,14 @@
 
 Every round asks every way once and reads the memory's speed once, so that a busy moment hits all alike; a ratio
 (above 1: faster than transformers with sdpa) is the median of the rounds' own ratios. llama.cpp computes with the
-4-bit file, the others in float32.
+4-bit file, the others in float32. "Products alone" are a token's matrix products with nothing between them: no step
+made of torch's operations takes less. A step's share of the memory's speed counts the weights and the cache it reads.
 """
 
 import argparse
+import itertools
 import json
+import math
 import statistics
 import time
 from pathlib import Path
@@ -19,9 +22,12 @@ import torch
 from helpers import generate, load_model
 from helpers.bundles import BUNDLES
 from helpers.fetch import fetch
+from helpers.kv_cache import cache_bytes, forward_with_cache, new_cache
 from helpers.timing import now
+from helpers.weights import block_weights, sizes
 
 TEXT = (Path(__file__).parents[1] / "data" / "texts" / "english.txt").read_text(encoding="utf-8")
+ALONE = "products alone"
 
 
 class Clock:
@@ -78,17 +84,46 @@ def start_llama_cpp(model, threads):
     return xllamacpp.Server(parameters)
 
 
+def products_of(lm):
+    """The function (ids, n_new) -> (no time, median seconds of one token's matrix products)."""
+    blocks = [vars(block_weights(lm, i)).values() for i in range(sizes(lm).n_layers)]
+    matrices = [m for block in blocks for m in block if isinstance(m, torch.Tensor) and m.dim() == 2]
+    matrices.append(lm.model.get_output_embeddings().weight)
+    vectors = {m.shape[1]: torch.randn(m.shape[1], device=lm.device) for m in matrices}
+
+    @torch.inference_mode()
+    def products(_, n_new):
+        times = [now(lm.device)]
+        for _ in range(n_new):
+            for m in matrices:
+                torch.mv(m, vectors[m.shape[1]])
+            times.append(now(lm.device))
+        return math.nan, statistics.median(after - before for before, after in itertools.pairwise(times))
+
+    return products
+
+
 def bandwidth(numbers):
-    """Bytes a second at which this machine reads memory: once over `numbers`, larger than any processor cache."""
+    """Bytes a second at which this machine reads memory: one product with `numbers`, larger than a processor's cache.
+
+    Of the ways tried (sum, dot, copy, products with short and long rows), long rows read fastest.
+    """
     start = time.perf_counter()
-    numbers.sum()
+    torch.mv(numbers, numbers[0])
     return numbers.nbytes / (time.perf_counter() - start)
 
 
+def cached_bytes(lm, ids):
+    """Bytes of keys and values that a step after `ids` reads."""
+    cache = new_cache(lm)
+    forward_with_cache(lm, ids, cache, last_only=True)
+    return cache_bytes(cache)
+
+
 def rounds(lm, ways, n_prompt, n_new, n_rounds):
-    """{way: [(prefill seconds, step seconds), ...]} and the memory's speed in each round."""
+    """{way: [(prefill seconds, step seconds), ...]}, the memory's speed in each round, and the bytes of the cache."""
     ids = (lm.encode(TEXT) * (n_prompt // 500 + 1))[:n_prompt]
-    numbers, found, speeds = torch.ones(100_000_000), {way: [] for way in ways}, []
+    numbers, found, speeds = torch.ones(10_000, 10_000), {way: [] for way in ways}, []
     for number in range(n_rounds + 1):  # the first one warms up
         measured = {way: run(ids, n_new) for way, run in ways.items()}
         speed = max(bandwidth(numbers) for _ in range(2))
@@ -96,20 +131,21 @@ def rounds(lm, ways, n_prompt, n_new, n_rounds):
             speeds.append(speed)
             for way, times in measured.items():
                 found[way].append(times)
-    return found, speeds
+    return found, speeds, cached_bytes(lm, ids)
 
 
-def table(lm, found, speeds, n_prompt):
+def table(lm, found, speeds, n_cache_bytes, n_prompt):
     """Markdown rows: medians, ratios to transformers, and the share of what the memory allows."""
     weights = sum(parameter.nbytes for parameter in lm.model.parameters())
     base = found["transformers, sdpa"]
     for way, times in found.items():
         prefill, step = (statistics.median(column) for column in zip(*times, strict=True))
         ratios = [statistics.median(b[i] / t[i] for b, t in zip(base, times, strict=True)) for i in (0, 1)]
-        share = statistics.median(weights / t[1] / speed for t, speed in zip(times, speeds, strict=True))
+        read = weights + (0 if way == ALONE else n_cache_bytes)
+        share = statistics.median(read / t[1] / speed for t, speed in zip(times, speeds, strict=True))
         limit = "–" if way == "llama.cpp, 4 bit" else f"{share:.0%}"
         cells = f"{prefill * 1e3:,.0f} | {ratios[0]:.2f} | {step * 1e3:.1f} | {ratios[1]:.2f} | {limit}"
-        yield f"| {n_prompt} | {way} | {cells} |"
+        yield f"| {n_prompt} | {way} | {cells} |".replace("nan", "–")
 
 
 def main():
@@ -123,7 +159,7 @@ def main():
     asked = parser.parse_args()
     torch.set_num_threads(asked.threads)
     lm = load_model(asked.model)
-    ways = {"ours": lambda ids, n: ours(lm, ids, n)}
+    ways = {"ours": lambda ids, n: ours(lm, ids, n), ALONE: products_of(lm)}
     for attention in ("sdpa", "eager"):
         ways[f"transformers, {attention}"] = lambda ids, n, a=attention: transformers(lm, ids, n, a)
     server = start_llama_cpp(asked.model, asked.threads) if asked.model in BUNDLES else None
@@ -133,8 +169,8 @@ def main():
     lines.append(say("| prompt | way | prefill ms | ratio | step ms | ratio | of the memory's speed |"))
     lines.append(say("|---|---|---|---|---|---|---|"))
     for n_prompt in asked.prompts:
-        found, speeds = rounds(lm, ways, n_prompt, asked.tokens, asked.rounds)
-        lines += map(say, table(lm, found, speeds, n_prompt))
+        measured = rounds(lm, ways, n_prompt, asked.tokens, asked.rounds)
+        lines += map(say, table(lm, *measured, n_prompt))
     if asked.out:
         asked.out.write_text("\n".join(lines) + "\n", encoding="utf-8")
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from helpers.decode import Decoder, can_decode
-from helpers.kv_cache import forward_with_cache, n_cached, new_cache
+from helpers.kv_cache import forward_with_cache, new_cache
 from helpers.model import prompt_ids as ids_of
 from helpers.sampling import greedy_id, next_token_probs, penalize_repetition, sample
 from helpers.sampling_checks import check_settings
@@ -73,28 +73,21 @@ def _start(lm, prompt, max_new_tokens, cache, seed, settings):
 @torch.inference_mode()
 def _steps(lm, prompt_ids, n_steps, cache, choose) -> Iterator[tuple[int, float]]:
     """Yield (new token id, seconds it took)."""
+    start = now(lm.device)
     step = _cached(lm, len(prompt_ids) + n_steps) if cache else partial(_forward, lm, past=None)
     ids, unseen, stop_ids = list(prompt_ids), prompt_ids, stop_token_ids(lm)
     for _ in range(n_steps):
-        start = now(lm.device)
         ids.append(choose(step(unseen), ids))
         unseen = ids[-1:] if cache else ids
         yield ids[-1], now(lm.device) - start
         if ids[-1] in stop_ids:
             return
+        start = now(lm.device)
 
 
 def _cached(lm, n_places) -> Callable[[list[int]], Tensor]:
-    """The function (unseen ids) -> logits (n_vocab,): transformers reads the prompt, `Decoder` goes on if it can."""
-    past, decoder = new_cache(lm), None
-
-    def step(unseen):
-        nonlocal past, decoder
-        if decoder is None and n_cached(past) and can_decode(lm):
-            past, decoder = None, Decoder(lm, past, n_places)
-        return decoder(*unseen) if decoder else _forward(lm, unseen, past)
-
-    return step
+    """The function (unseen ids) -> logits (n_vocab,): a `Decoder` where the model is one of its, else transformers."""
+    return Decoder(lm, n_places) if can_decode(lm) else partial(_forward, lm, past=new_cache(lm))
 
 
 def _forward(lm, ids, past) -> Tensor:
