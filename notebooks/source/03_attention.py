@@ -28,6 +28,7 @@ from helpers import check_close, load_model, trace
 from helpers.errors import CheckFailed
 from helpers.figures import head_grid, lines, strips
 from helpers.intervene import intervene
+from helpers.kv_cache import forward_with_cache
 from helpers.weights import block_weights, sizes
 
 import torch  # after helpers, which tells it how to wait for its threads
@@ -117,7 +118,7 @@ def share(n_left):
 for name, n_left in {"MHA": n_heads, "GQA": n_kv_heads, "MQA": 1}.items():
     kept = 2 * n_layers * n_left * d_head * 4  # keys and values, float32
     with intervene(lm, share(min(n_left, n_kv_heads))):
-        p = trace(lm, seen.token_ids)["logits"][-1].softmax(dim=-1)[answer]
+        p = forward_with_cache(lm, seen.token_ids, cache=None, last_only=True)[-1].softmax(dim=-1)[answer]
     print(f"{name}: {kept:7,} bytes a token, probability of the answer {p:.3f}")
 
 # %% [markdown] tags=["en"]
@@ -283,7 +284,7 @@ first = looks.amax(dim=-1).flatten().sort(descending=True).indices[:6]
 hardest = [divmod(int(i), n_heads) for i in first]
 for i, head in hardest:
     with intervene(lm, {f"block{i}.mixed": without(head)}):
-        p = trace(lm, seen.token_ids)["logits"][-1].softmax(dim=-1)[answer]
+        p = forward_with_cache(lm, seen.token_ids, cache=None, last_only=True)[-1].softmax(dim=-1)[answer]
     place = seen.tokens[int(looks[i, head].argmax())]
     print(f"block {i:2}, head {head}: {looks[i, head].max():.2f} on {place}, answer without: {p:.2f}")
 
