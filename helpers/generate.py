@@ -134,6 +134,3 @@ def text_pieces(lm, prompt_ids: list[int], ids: Iterable[int]) -> Iterator[str]:
             yield piece
     if piece := decoder.decode(b"", final=True):
         yield piece
-
-
-_stop_ids, _pieces = stop_token_ids, text_pieces  # the names that helpers.widgets.generation asks for

@@ -155,3 +155,10 @@ def test_other_architectures_and_greedy(arch):
     explorer = GenerationExplorer(tiny(arch), "天气", temperature=0)
     assert {node["n_kept"] for node in explorer.nodes if not node["ended"]} == {1}
     assert torch.tensor(explorer.branches[0]).shape[0] == AHEAD or node_at(explorer, explorer.branches[0])["ended"]
+
+
+def test_a_prompt_of_ids_is_taken_as_it_is():
+    explorer = GenerationExplorer(tiny("llama"), torch.tensor([5, 9, 2]))
+    assert len(explorer.prompt_tokens) == 3
+    with pytest.raises(ReaderError, match="whole numbers"):
+        GenerationExplorer(tiny("llama"), [5, 9.5, 2])

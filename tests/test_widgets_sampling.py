@@ -134,3 +134,10 @@ def test_words_follow_the_reader(monkeypatch, tmp_path):
 def test_both_languages_fill_in_the_same_values():
     for key, (english, chinese) in STRINGS.items():
         assert set(re.findall(r"{\w+}", english)) == set(re.findall(r"{\w+}", chinese)), key
+
+
+def test_ids_of_the_context_are_whole_numbers():
+    logits, tokenizer = torch.zeros(10), tiny("llama").tokenizer
+    assert SamplingExplorer(logits, tokenizer, context_ids=torch.tensor([3, 4])).context_ids == [3, 4]
+    with pytest.raises(ReaderError, match="context_ids"):
+        SamplingExplorer(logits, tokenizer, context_ids=[1.5])

@@ -81,7 +81,7 @@ function render({ model, el }) {
   const root = element("div", { class: "tj tj-att" },
     element("div", { class: "tj-att-controls" }, layers.place, heads.place, ...(seen.n > 1 ? [found] : [])),
     sentence, note, element("div", { class: "tj-att-panes" }, overview.place, large.place), scale.place, spoken);
-  el.append(root);
+  el.replaceChildren(root);
 
   let [room, dark] = [0, null];
   const paint = () => {

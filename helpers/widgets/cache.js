@@ -74,7 +74,7 @@ function render({ model, el }) {
     element("label", { class: "tj-cache-use" }, use, ` ${words.use}`));
   const root = element("div", { class: "tj tj-cache" }, controls, sentence, note, grid.place, legend(words),
     table.place, element("p", { class: "tj-quiet" }, model.get("caption")), spoken);
-  el.append(root);
+  el.replaceChildren(root);
 
   let room = 0;
   const resized = new ResizeObserver(() => {

@@ -6,6 +6,7 @@ from helpers import language
 from helpers.branches import Branches
 from helpers.generate import stop_token_ids, text_pieces
 from helpers.language import text
+from helpers.model import prompt_ids as ids_of
 from helpers.sampling import next_token_probs
 from helpers.sampling_checks import check_ids, check_settings
 from helpers.tokens import token_labels
@@ -42,7 +43,7 @@ class GenerationExplorer(Explorer):
 
     def __init__(self, lm, prompt, ahead=AHEAD, **settings):
         check_settings(**settings)
-        prompt_ids = lm.encode(prompt) if isinstance(prompt, str) else [int(i) for i in prompt]
+        prompt_ids = ids_of(lm, prompt)
         self._lm, self._settings, self._known = lm, settings, {}
         self._texts, self._stop_ids = Branches(lm, prompt_ids), stop_token_ids(lm)
         branches = self._first_branches(ahead)

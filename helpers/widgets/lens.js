@@ -50,7 +50,7 @@ function render({ model, el }) {
   const side = element("div", { class: "tj-lens-beside" }, list.place, course.place);
   const root = element("div", { class: "tj tj-lens" }, modes.place, sentence,
     element("div", { class: "tj-lens-panes" }, grid.place, side), note, spoken);
-  el.append(root);
+  el.replaceChildren(root);
 
   let dark = null;
   const repaint = () => {

@@ -4,7 +4,8 @@ import numpy as np
 from traitlets import Bytes, Float, Int, List, Unicode, validate
 
 from helpers.language import text
-from helpers.sampling import check_settings, next_token_probs, warped_logits
+from helpers.sampling import next_token_probs, warped_logits
+from helpers.sampling_checks import check_ids, check_settings
 from helpers.tokens import token_labels
 from helpers.widgets.base import FOLDER, Explorer, html_table
 
@@ -44,7 +45,7 @@ class SamplingExplorer(Explorer):
         min_p=0.0,
         repetition_penalty=1.0,
     ):
-        context = [int(i) for i in context_ids] if context_ids is not None else []
+        context = [] if context_ids is None else check_ids("context_ids", context_ids, len(logits))
         _, self._logits = next(warped_logits(logits, context))  # checked, float32
         labelled = _labelled_ids(self._logits, context)
         self._label_of = dict(zip(labelled, token_labels(tokenizer, labelled), strict=True))
