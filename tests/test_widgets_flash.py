@@ -216,6 +216,7 @@ def test_half_precision_is_sent_as_it_is():
 def test_what_is_shown_without_a_kernel_is_small_and_has_no_address(lm):
     explorer = FlashExplorer(trace(lm, PROMPT), step=3)
     assert "Tile 4 of 9" in explorer.table() and len(explorer.table()) < 3000
+    assert explorer.table().count("<td>first</td>") == len(range(12)[explorer.steps()[3].tile.rows])
     expected = "FlashExplorer(layer=0, head=0, block_q=4, block_k=4, step=3, window=0, decode=False)"
     assert repr(explorer) == expected
     assert len(explorer.packed) == 4 * 64 * (9 + 9 + 3 + 3) * 12

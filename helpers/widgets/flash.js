@@ -80,15 +80,16 @@ function render({ model, el }) {
     if (!root.clientWidth || root.clientWidth === room) return;
     room = root.clientWidth;
     const [full, left] = [flashShape(flash, room - 16), flashShape(flash, room - 16 - ROWS_WIDTH)];
-    const beside = left.width + ROWS_WIDTH <= room - 16;
+    // below the grid, rather than beside one of half the size
+    const beside = 2 * left.cell >= full.cell && left.width + ROWS_WIDTH <= room - 16;
     rows.paint(beside ? left : full, beside);
     grid.paint(beside ? left : full);
     rows.show();
+    legend.recolour(); // the theme is known only once the root stands on the page
   });
   resized.observe(root);
   lay();
   show();
-  legend.recolour();
   const stopTheme = onTheme(legend.recolour);
   const stopFollowing = follow(model, SETTINGS, () => {
     const now = settings(); // all at once: a tile may be there only with the new sizes

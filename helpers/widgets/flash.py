@@ -115,8 +115,9 @@ class FlashExplorer(Explorer):
     def table(self):
         """The rows of the tile at hand and what was moved so far, as two HTML tables."""
         now, labels = self.steps()[self.step], self.labels[-1:] if self.decode else self.labels
-        state = zip(labels[now.tile.rows], now.running.maximum[0], now.factor, now.running.total[0], strict=True)
-        rows = [(label, f"{maximum:.2f}", f"{factor:.2g}", f"{total:.2f}") for label, maximum, factor, total in state]
+        factors = [text("flash.first") if first else f"{x:.2g}" for x, first in zip(now.factor, now.first, strict=True)]
+        state = zip(labels[now.tile.rows], now.running.maximum[0], factors, now.running.total[0], strict=True)
+        rows = [(label, f"{maximum:.2f}", factor, f"{total:.2f}") for label, maximum, factor, total in state]
         header = [text(f"flash.{name}") for name in ("token", "maximum", "factor", "total")]
         caption = text("flash.table", tile=self.step + 1, tiles=self.n_tiles, layer=self.layer, head=self.head)
         return html_table(caption, header, rows) + self._counts_table()

@@ -16,13 +16,15 @@ class Step:
     """After one tile of one head; the fields of `running` keep their axis of heads, of length 1.
 
     scores (rows, columns): -inf where the mask hides, None where the tile is skipped. factor (rows,): what the total
-    and the mix of the rows were multiplied by, 1 where no larger score came, 0 where there was nothing yet.
+    and the mix of the rows were multiplied by, 1 where no larger score came, 0 where there was nothing yet, which
+    `first` (rows,) marks.
     """
 
     tile: Tile
     scores: Tensor | None
     running: Running
     factor: Tensor
+    first: Tensor
     complete: bool  # it is the last tile of its rows
 
 
@@ -40,8 +42,9 @@ def walk(q: Tensor, k: Tensor, v: Tensor, block_q: int, block_k: int, window: in
                 scores = tile_scores(q, k, tile, **mask)
                 running = add_tile(before, scores, v[tile.columns])
             change = (before.maximum - running.maximum)[0].nan_to_num(nan=0.0)  # nothing before, nothing now
+            first = ((before.maximum == -torch.inf) & (running.maximum > -torch.inf))[0]
             complete = tile.columns.stop == len(k)
-            steps.append(Step(tile, None if scores is None else scores[0], running, change.exp(), complete))
+            steps.append(Step(tile, None if scores is None else scores[0], running, change.exp(), first, complete))
     return steps
 
 

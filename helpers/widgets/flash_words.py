@@ -91,9 +91,8 @@ STRINGS = {
     "flash.n_to_move": ("bytes moved in all", "总共搬运的字节"),
     "flash.of": ("{now} of {all}", "{now} / {all}"),
     "flash.more": (
-        "Here the tiles move more: keys and values are loaded again for every block of rows. "
-        "More rows a tile, fewer loads.",
-        "这里分块搬运得更多：每组行都要重新载入键和值。分块行数越多，载入次数越少。",
+        "Here the tiles move more: keys and values are loaded again for every block of rows.",
+        "这里分块搬运得更多：每组行都要重新载入键和值。",
     ),
     "flash.fewer": (
         "Here the tiles move less: the scores are never written to memory.",

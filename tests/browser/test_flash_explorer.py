@@ -214,6 +214,18 @@ def test_screenshots_and_a_stopped_kernel(notebook, panel, screenshot):
     assert panel.rows() == expected
 
 
+def test_the_legend_has_the_colours_of_the_cells_from_the_start(open_notebook):
+    """On a dark page the scale runs the other way, also when the page is dark before the explorer is there."""
+    scales = []
+    for theme in ("light", "dark"):
+        notebook = open_notebook([SET_UP, EXPLORER], theme=theme)
+        notebook.run_all()
+        legend = notebook.page.locator(".tj-flash-legend").first
+        legend.wait_for()
+        scales.append(legend.evaluate("place => place.style.getPropertyValue('--tj-scale')"))
+    assert "rgb" in scales[0] and scales[0] != scales[1]
+
+
 TOP = "box => box.querySelector('.tj-flash-grid').getBoundingClientRect().top - box.getBoundingClientRect().top"
 
 
