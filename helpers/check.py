@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -99,6 +100,7 @@ def shape(values: Tensor) -> tuple[int, ...]:
 
 def _plain(values) -> Tensor:
     """A tensor on the CPU, of the type it came in; TypeError if complex."""
+    values = values.copy() if isinstance(values, np.ndarray) else values  # torch takes no reversed, no read-only ones
     values = torch.as_tensor(values)
     if values.is_complex():
         raise TypeError("complex numbers: .double() would drop their imaginary part")

@@ -9,18 +9,23 @@ from types import SimpleNamespace
 
 import torch
 import torch.nn.functional as F
-from torch import Tensor
+from torch import Tensor, nn
+from torch.nn.modules import module as every_module
+from transformers.activations import ACT2FN
+from transformers.pytorch_utils import Conv1D
 
+from helpers.layouts import layout_of
 from helpers.weights import Norm, activation, block_weights, final_norm, position_vectors, sizes
 
 FAMILIES = ("gpt2", "llama", "mistral", "qwen2", "qwen3")
 CHANGING_ROTATION = ("dynamic", "longrope")  # angles that depend on how long the text is by now
-THEIRS = ("torch.nn.", "transformers.models.", "transformers.activations", "transformers.pytorch_utils")
+PARTS = (nn.Embedding, nn.Linear, nn.LayerNorm, nn.Dropout, nn.ModuleList, Conv1D)
+THEIRS = ("torch.nn.", "transformers.")
 
 
 def can_decode(lm) -> bool:
     """Is this model one that is written here? Float32, every layer looking at all tokens, nothing a reader changed."""
-    config = lm.model.config
+    config, head = lm.model.config, lm.model.get_output_embeddings()
     kinds = set(getattr(config, "layer_types", None) or ()) | {getattr(config, "sliding_window", None) and "sliding"}
     rotation = (getattr(config, "rope_parameters", None) or {}).get("rope_type", "default")
     return (
@@ -29,14 +34,27 @@ def can_decode(lm) -> bool:
         and rotation not in CHANGING_ROTATION
         and lm.model.dtype == torch.float32
         and config._attn_implementation in ("eager", "sdpa")  # not a function of the reader's own
-        and all(_as_it_was_made(module) for module in lm.model.modules())
+        and not (lm.model.training or every_module._global_forward_hooks or every_module._global_forward_pre_hooks)
+        and lm.model.get_input_embeddings().max_norm is None
+        and getattr(head, "bias", None) is None
+        and _blocks_are_alike(lm)
+        and all(_as_it_was_made(module, config) for module in lm.model.modules())
     )
 
 
-def _as_it_was_made(module) -> bool:
+def _blocks_are_alike(lm) -> bool:
+    """As many as the configuration says, all of the same parts: one is looked at for all."""
+    blocks = lm.model.get_submodule(layout_of(lm.model).blocks)
+    parts = {tuple((name, type(part)) for name, part in block.named_modules()) for block in blocks}
+    return len(blocks) == lm.model.config.num_hidden_layers and len(parts) == 1
+
+
+def _as_it_was_made(module, config) -> bool:
     """No hook, no other forward put in its place, no foreign class: nothing that only a call of the module honours."""
-    hooks = module._forward_hooks or module._forward_pre_hooks
-    return not hooks and "forward" not in vars(module) and type(module).__module__.startswith(THEIRS)
+    kind, act = type(module), getattr(config, "hidden_act", None) or config.activation_function
+    known = kind in PARTS or kind is type(ACT2FN[act]) or kind.__module__.startswith("transformers.models.")
+    own = "forward" in vars(module) or not kind.forward.__module__.startswith(THEIRS)
+    return known and not own and not (module._forward_hooks or module._forward_pre_hooks)
 
 
 class Decoder:

@@ -49,7 +49,7 @@ def attend_tiled(
     Row i stands at position `offset` + i among the keys; unless given, the queries are the last ones. `causal`: a
     row sees no later key; `window`: only the last `window` keys up to itself. A row that sees nothing gets 0 and -inf.
     """
-    mixed, log_total = torch.empty_like(q), q.new_empty(q.shape[1], q.shape[0], dtype=_wide(q))
+    mixed, log_total = torch.zeros_like(q), q.new_full((q.shape[1], q.shape[0]), -torch.inf, dtype=_wide(q))
     mask = {"causal": causal, "window": window, "offset": len(k) - len(q) if offset is None else offset}
     for rows, its_tiles in groupby(tiles(len(q), len(k), block_q, block_k, **mask), lambda tile: tile.rows):
         running = nothing_yet(q[rows])
@@ -138,11 +138,16 @@ def merge(parts: Sequence[tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
 
 
 def attend_split(q: Tensor, k: Tensor, v: Tensor, n_splits: int, **options) -> tuple[Tensor, Tensor]:
-    """As `attend_tiled`, the keys in `n_splits` parts that could be worked on at the same time (FlashDecoding)."""
+    """As `attend_tiled`, the keys in `n_splits` parts that could be worked on at the same time (FlashDecoding).
+
+    ReaderError: less than one part.
+    """
+    if n_splits < 1:
+        raise ReaderError(f"The keys are cut into 1 part or more, not into {n_splits}.")
     offset = options.pop("offset", None)
     offset = len(k) - len(q) if offset is None else offset
-    size = -(-len(k) // n_splits)
-    starts = range(0, len(k), size)
+    size = max(1, -(-len(k) // n_splits))
+    starts = range(0, max(1, len(k)), size)
     parts = (slice(start, start + size) for start in starts)
     return merge([attend_tiled(q, k[p], v[p], offset=offset - p.start, **options) for p in parts])
 

@@ -6,6 +6,7 @@ softmax's sum, every weight of the pattern follows again.
 
 import torch
 from torch import Tensor
+from torch.autograd.function import once_differentiable
 
 from helpers.flash import attend_tiled, spread, tile_scores, tiles
 
@@ -24,6 +25,7 @@ class TiledAttention(torch.autograd.Function):
         return mixed
 
     @staticmethod
+    @once_differentiable  # a second derivative would need the first one's own graph
     def backward(ctx, d_mixed):
         return *tiled_gradients(*ctx.saved_tensors, d_mixed, *ctx.how), None, None, None, None
 
@@ -33,6 +35,8 @@ def tiled_gradients(
     block_q: int = 64, block_k: int = 64, causal: bool = True, window: int | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:  # fmt: skip
     """The gradients of q, k and v, from what the forward pass returned and the gradient of `mixed`."""
+    given, wide = (q, k, v), log_total.dtype  # sums are kept in at least float32
+    q, k, v, mixed, d_mixed = (x.to(wide) for x in (q, k, v, mixed, d_mixed))
     d_q, d_k, d_v = (torch.zeros_like(x) for x in (q, k, v))
     # what the softmax takes off every gradient of its row: sum over j of pattern · d_pattern, without the pattern
     taken = (mixed * d_mixed).sum(dim=-1).T  # (n_heads, n_q)
@@ -50,7 +54,7 @@ def tiled_gradients(
         d_q[rows] += torch.einsum("hij,jhd->ihd", d_scores, spread(k[columns], q.shape[1]))
         d_k[columns] += _gather(torch.einsum("hij,ihd->jhd", d_scores, q[rows]), k.shape[1])
         d_v[columns] += _gather(torch.einsum("hij,ihd->jhd", pattern, d_mixed[rows]), v.shape[1])
-    return d_q, d_k, d_v
+    return tuple(gradient.to(x.dtype) for gradient, x in zip((d_q, d_k, d_v), given, strict=True))
 
 
 def _gather(gradients: Tensor, n_kv_heads: int) -> Tensor:

@@ -1,5 +1,6 @@
 """What attention moves through memory, counted from its shape: with the whole score matrix, and tile by tile."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from helpers.flash import Tile
@@ -28,13 +29,14 @@ def naive_traffic(n_q: int, n_k: int, n_heads: int, n_kv_heads: int, d_head: int
 
 
 def tiled_traffic(
-    tiles: list[Tile], n_heads: int, n_kv_heads: int, d_head: int, number: int = 4, shared: bool = False
+    tiles: Iterable[Tile], n_heads: int, n_kv_heads: int, d_head: int, number: int = 4, shared: bool = False
 ) -> Traffic:
     """Queries and results pass once; keys and values once for every tile that is not skipped.
 
     `shared`: heads with the same keys work on a loaded tile together; else each loads it for itself, as a GPU's
     thread blocks do. The logarithms kept for the way back are 4 bytes a row and head.
     """
+    tiles = list(tiles)
     n_q = max(tile.rows.stop for tile in tiles)
     loads = sum(tile.columns.stop - tile.columns.start for tile in tiles if tile.kind != "skipped")
     keys_and_values = 2 * (n_kv_heads if shared else n_heads) * loads * d_head

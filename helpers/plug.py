@@ -11,6 +11,7 @@ from helpers.errors import ReaderError
 
 NAME = "token_journey_own_attention"
 _one_at_a_time = threading.Lock()  # the name stands for one function at a time
+_owner: list[int] = []  # the thread that holds the lock
 
 
 @contextmanager
@@ -20,7 +21,8 @@ def own_attention(lm, attend: Callable[..., Tensor]) -> Iterator[None]:
     q is (n_new, n_heads, d_head), k and v (n_tokens, n_kv_heads, d_head), turned to their positions; the new tokens
     are the last ones. `window` is None, or how many tokens a row sees up to itself. It returns (n_new, n_heads,
     d_head), scores divided by the square root of d_head. No mask is made: `attend` is told nothing but the lengths.
-    ReaderError: a batch of several texts, attention with sinks or capped scores, a result of another shape.
+    ReaderError: a batch of several texts, attention with sinks or capped scores, a result of another shape, a block
+    inside such a block. Another thread waits until this one is done.
     """
 
     def attention(module, query, key, value, attention_mask, scaling=None, sliding_window=None, **more):
@@ -34,7 +36,10 @@ def own_attention(lm, attend: Callable[..., Tensor]) -> Iterator[None]:
             raise ReaderError(f"Your attention must return a tensor {tuple(q.shape)}, as q; it returned {got}.")
         return mixed[None].to(query.dtype), None
 
+    if _owner == [threading.get_ident()]:
+        raise ReaderError("One attention of your own at a time: end the outer `with own_attention(…)` first.")
     with _one_at_a_time:
+        _owner.append(threading.get_ident())
         before = lm.model.config._attn_implementation
         AttentionInterface.register(NAME, attention)
         AttentionMaskInterface.register(NAME, lambda *_, **__: None)
@@ -43,3 +48,4 @@ def own_attention(lm, attend: Callable[..., Tensor]) -> Iterator[None]:
             yield
         finally:
             lm.model.set_attn_implementation(before)
+            _owner.clear()

@@ -1,5 +1,8 @@
 """The two checks: what they accept, what they refuse, and the sentence a reader gets."""
 
+import warnings
+
+import numpy as np
 import pytest
 import torch
 
@@ -147,3 +150,14 @@ def test_large_tensors_are_compared_some_rows_at_a_time(capsys):
     for pair in ((off, ours), (ours, off), (off, off)):
         with pytest.raises(CheckFailed, match=r"\(NaN\): .*, at \[11, 0, 0\]"):
             check_close("x", *pair)
+
+
+def test_numpy_arrays_may_be_reversed_or_read_only(capsys):
+    right = torch.tensor([3.0, 2.0, 1.0])
+    array = np.array([1.0, 2.0, 3.0])
+    check_close("x", array[::-1], right)
+    array.flags.writeable = False
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_close("x", array, right.flip(0))
+    assert capsys.readouterr().out.count("same as the model") == 2

@@ -112,6 +112,40 @@ def test_it_leaves_a_model_with_a_part_of_the_reader_s_own_to_transformers(name,
     assert usual != generate(lm, IDS, 12).token_ids == theirs(lm, IDS, 12, do_sample=False)
 
 
+def relu_in(block):
+    block.mlp.act_fn = torch.nn.ReLU()
+
+
+def other_norm(block):
+    block.input_layernorm = torch.nn.Identity()
+
+
+@pytest.mark.parametrize("change", (
+    lambda model: relu_in(model.model.layers[1]),
+    lambda model: [relu_in(block) for block in model.model.layers],
+    lambda model: [other_norm(block) for block in model.model.layers],
+    lambda model: setattr(model, "lm_head", torch.nn.Linear(model.config.hidden_size, model.config.vocab_size)),
+    lambda model: setattr(model.get_input_embeddings(), "max_norm", 0.1),
+    lambda model: model.model.layers.__delitem__(0),
+    lambda model: model.train(),
+))  # fmt: skip
+def test_it_leaves_whatever_a_reader_changed_to_transformers(change):
+    lm = tiny.__wrapped__("llama")
+    assert can_decode(lm)
+    change(lm.model)
+    assert not can_decode(lm)
+
+
+def test_it_leaves_hooks_on_all_modules_and_patched_classes_to_transformers(monkeypatch):
+    lm = tiny("llama")
+    handle = torch.nn.modules.module.register_module_forward_hook(lambda *_: None)
+    assert not can_decode(lm)
+    handle.remove()
+    assert can_decode(lm)
+    monkeypatch.setattr(type(lm.model.model.layers[0].mlp), "forward", lambda self, x: x)
+    assert not can_decode(lm)
+
+
 def test_it_leaves_other_precisions_and_moving_rotations_to_transformers(monkeypatch):
     lm = tiny.__wrapped__("llama")  # one of its own: rounded weights do not come back
     monkeypatch.setitem(lm.config.rope_parameters, "rope_type", "dynamic")

@@ -394,6 +394,8 @@ def by_torch(q, k, v, first_row, block_k):
     (filled, r"you made scores \(3, 397\) at once"),
     (kept, "you keep .* numbers made from q and k at one time"),
     (sixty_four, r"you made scores \(3, 64\) at once"),
+    (lambda q, k, v, first_row, block_k: attended(q, k, v, first_row, 32), r"you made scores \(1, 32\) at once"),
+    (lambda q, k, v, first_row, block_k: attended(q, k, v, first_row, 2 * block_k), r"at most \(1, 16\)"),
     (by_torch, "torch's own attention"),
 ])  # fmt: skip
 def test_the_whole_row_of_scores_is_refused(seen, slip, hint):

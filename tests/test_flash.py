@@ -125,6 +125,32 @@ def test_a_running_state_may_be_finished_at_any_tile():
         torch.testing.assert_close(finish(running)[0], whole(q, k[:end], v[:end], causal=False), **EXACT)
 
 
+def test_no_keys_and_no_parts():
+    q, k, v = inputs(2, 3)
+    for mixed, log_total in (attend_tiled(q, k[:0], v[:0]), attend_split(q, k[:0], v[:0], 2)):
+        assert mixed.eq(0).all() and log_total.eq(-torch.inf).all()
+    with pytest.raises(ReaderError, match="1 part or more, not into 0"):
+        attend_split(q, k, v, 0)
+
+
+def test_no_second_derivative_is_promised():
+    q, k, v = (x.requires_grad_() for x in inputs(5, 5))
+    mixed = TiledAttention.apply(q, k, v, 2, 2, True, None)
+    (first,) = torch.autograd.grad(mixed.square().sum(), q, create_graph=True)
+    with pytest.raises(RuntimeError, match="once_differentiable"):
+        torch.autograd.grad(first.sum(), q)
+
+
+def test_gradients_of_half_precision_are_summed_in_float32():
+    half = [x.half().requires_grad_() for x in inputs(20, 20, scale=1.0)]
+    exact = [x.detach().double().requires_grad_() for x in half]
+    ours = torch.autograd.grad(TiledAttention.apply(*half, 8, 8, True, None).float().square().sum(), half)
+    theirs = torch.autograd.grad(whole(*exact).square().sum(), exact)
+    for one, other in zip(ours, theirs, strict=True):
+        assert one.dtype == torch.float16
+        torch.testing.assert_close(one.double(), other, rtol=5e-3, atol=5e-3)
+
+
 @pytest.mark.parametrize("mask", [(True, None), (False, None), (True, 4)])
 @pytest.mark.parametrize("n_q, n_k", [(9, 9), (2, 9), (4, 3)])
 def test_gradients_without_the_kept_matrix(n_q, n_k, mask):

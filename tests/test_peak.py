@@ -43,6 +43,7 @@ def test_traffic_by_hand():
     )
     of_tiles = list(tiles(4, 4, 2, 2))  # three of four are loaded
     per_head = tiled_traffic(of_tiles, n_heads=2, n_kv_heads=1, d_head=3, number=1)
+    assert tiled_traffic(tiles(4, 4, 2, 2), n_heads=2, n_kv_heads=1, d_head=3, number=1) == per_head
     assert per_head == Traffic(read=24 + 2 * 2 * 6 * 3, written=24 + 4 * 2 * 4)
     assert tiled_traffic(of_tiles, 2, 1, 3, number=1, shared=True).read == 24 + 2 * 6 * 3
 

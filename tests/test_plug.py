@@ -74,6 +74,17 @@ def test_a_batch_is_a_sentence():
         tiny("llama").model(input_ids=torch.tensor([IDS, IDS]))
 
 
+def test_one_inside_another_is_a_sentence_and_ends_nothing():
+    lm = tiny("llama")
+    expected = forward_with_cache(lm, IDS, None)
+    with own_attention(lm, tiled):
+        with pytest.raises(ReaderError, match="One attention of your own at a time"), own_attention(lm, tiled):
+            pass
+        torch.testing.assert_close(forward_with_cache(lm, IDS, None), expected)
+    with own_attention(lm, tiled):  # and the next one is free to begin
+        pass
+
+
 def test_two_models_take_turns():
     done = []
 

@@ -18,7 +18,7 @@
 # ## What you need
 #
 # {{nb:03}} for attention and its mask, {{nb:07}} for the cache that a new token reads.
-# About 1.2 GB of memory; the page runs in about a minute. No GPU.
+# About 1.3 GB of memory; the page runs in about half a minute. No GPU.
 
 # %% [markdown] tags=["en"]
 # ## Set up
@@ -57,7 +57,7 @@ print(f"{n_tokens=} {n_heads=} {n_kv_heads=} {d_head=}, most pictures from block
 # ## What comes in
 #
 # Of one block: a query for every token and head, a key and a value for every token and KV head, turned to their positions.
-# What goes out is as small as what comes in. Between the two stands this, once for each head:
+# What goes out is as small as what comes in. Between the two stands this, once for each head. At a dozen tokens it is still the smallest thing here; it will not stay so.
 
 # %%
 q, k, v = (seen[f"block{layer}.{name}"] for name in (q_name, k_name, "v"))
@@ -71,6 +71,7 @@ heatmap(pattern[0], seen.tokens, seen.tokens, title="The table that shall never 
 #
 # First the usual way, as in {{nb:03}}: all scores, then all weights, then the mix.
 # Queries may be fewer than keys, as in a decode step; then they are the last ones of the text.
+# (Gemma 3 hides what lies far back as well, by a sliding window; there the check below would stop you. `helpers/flash.py` knows windows.)
 
 
 # %%
@@ -88,7 +89,7 @@ def naive(q, k, v):
 check_close(f"mixed values, block {layer}", naive(q, k, v), seen[f"block{layer}.mixed"])
 
 # %% [markdown] tags=["en"]
-# A prompt of a dozen tokens hides the cost, so read a story as well.
+# A prompt of a dozen tokens hides the cost, so read a story as well, from the beginning again where it is too short.
 # `own_attention` puts a function of ours in the place of the model's attention, in every block; here one that also keeps what the first block hands it.
 
 # %%
@@ -108,8 +109,8 @@ lengths = [longest // 2**i for i in (4, 3, 2, 1, 0)]
 print(f"{longest} tokens of a story: q {tuple(long_q.shape)}")
 
 # %% [markdown] tags=["en"]
-# Masked attention has a convenience: the first 512 rows of a text are those of the text that ends there.
-# So one pass serves all lengths. How much memory does one block's attention need on the way?
+# Under the mask no row sees what follows it, so the first 512 rows are those of a text of 512 tokens, and one pass serves all lengths.
+# How much memory does one block's attention need on the way?
 
 # %%
 def first(n):
@@ -126,15 +127,15 @@ for n, peak in zip(lengths, naive_peak):
 # %% [markdown] tags=["en"]
 # **Things to notice**
 #
-# - Twice the text, four times the memory. At which length would the table of this model's single block outweigh all its weights, half a gigabyte?
-# - More than two tables are held at once: scores, masked scores, weights. A program that is tidier needs fewer, yet never less than one.
+# - Twice the text, four times the memory. At which length would the table of a single block outweigh all the weights of this model, half a gigabyte?
+# - Three tables are held at once: scores, masked scores, weights. (At 64 tokens the keys, copied for each head, weigh as much as a table.) A tidier program needs fewer, yet never less than one.
 
 # %% [markdown] tags=["en"]
 # ## 2 · Is it the arithmetic that takes the time, or the carrying?
 #
 # A processor computes on what lies in small fast memory beside it; the table lies in large slow memory, a road away.
-# Written once and read once as scores, and again as weights, every entry travels four times, for a handful of multiplications.
-# Measure both rates of your machine, and ask how long each half of the work would take alone.
+# Written once and read once as scores, and again as weights, every entry travels four times, 16 bytes in all.
+# How many operations is that good for? Begin with the two rates of your machine.
 
 
 # %% tags=["nbval-ignore-output"]
@@ -147,26 +148,29 @@ def seconds(compute, rounds=5):
         taken.append(now(lm.device) - start)
     return statistics.median(taken[1:])
 
-square, many = torch.ones(1024, 1024, device=lm.device), torch.ones(16_000_000, device=lm.device)
-flops = 2 * 1024**3 / seconds(lambda: square @ square)  # 1024³ times a product and a sum
-bandwidth = many.nbytes / seconds(lambda: many.sum())
-print(f"this machine: {flops / 1e9:,.0f} billion operations/s, {bandwidth / 1e9:.1f} GB/s from memory")
+def rates():
+    square, many = torch.ones(1024, 1024, device=lm.device), torch.ones(16_000_000, device=lm.device)
+    products = 2 * 1024**3 / seconds(lambda: square @ square)  # 1024³ times a product and a sum
+    return products, many.nbytes / seconds(lambda: many.sum())
+
+flops_per_s, bandwidth = rates()
+print(f"this machine: {flops_per_s / 1e9:,.0f} billion operations/s, {bandwidth / 1e9:.1f} GB/s from memory")
 
 # %% [markdown] tags=["en"]
-# Two operations for each number of $q \cdot k$ and two for each of the mix: so much has to be computed. How many bytes travel follows from the shapes.
+# A score is `d_head` products and as many sums, and later it multiplies `d_head` values: 4 · `d_head` operations for every entry of the table. How many bytes travel follows from the shapes.
 #
-# One number decides which of the two is the **bottleneck**: operations for each byte that is moved.
-# The algorithm offers so many; a device must be offered more than it can do while one byte arrives, or else it waits. GPUs compute with 2-byte numbers, so their bytes are half of ours.
+# Divide the one by the other. If a device can do 200 operations while a byte arrives, and the algorithm has 31 for it, the device waits most of the time: the road is the **bottleneck**.
+# GPUs compute with 2-byte numbers, so their bytes are half of ours.
 
 # %% tags=["nbval-ignore-output"]
 shape = {"n_heads": n_heads, "n_kv_heads": n_kv_heads, "d_head": d_head}
 n = longest
 work, moved = 4 * n_heads * n * n * d_head, naive_traffic(n, n, **shape).total
 print(f"{n} tokens: {work / 1e9:.2f} billion operations, {moved / 1e6:.0f} MB moved")
-print(f"arithmetic alone {work / flops * 1e3:.1f} ms, carrying alone {moved / bandwidth * 1e3:.1f} ms, "
+print(f"arithmetic alone {work / flops_per_s * 1e3:.1f} ms, carrying alone {moved / bandwidth * 1e3:.1f} ms, "
       f"measured {seconds(lambda: naive(*first(n))) * 1e3:.0f} ms")
 print(f"naive attention offers {work / moved:.0f} operations a byte here, {2 * work / moved:.0f} on a GPU")
-print(f"{'this machine':14} can do {flops / bandwidth:4.0f} while a byte arrives")
+print(f"{'this machine':14} can do {flops_per_s / bandwidth:4.0f} while a byte arrives")
 for gpu in json.loads((DATA / "accelerators.json").read_text(encoding="utf-8")):
     print(f"{gpu['name']:14} can do {gpu['flops'] / gpu['bytes_per_s']:4.0f} while a byte arrives")
 
@@ -174,15 +178,15 @@ for gpu in json.loads((DATA / "accelerators.json").read_text(encoding="utf-8")):
 # **Things to notice**
 #
 # - The GPUs wait. Naive attention gives them a fraction of the operations that they could do meanwhile: this gap is called the **memory wall**. Figures of the GPUs: NVIDIA's data sheets ([sources](../data/README.md)).
-# - A laptop's processor computes slowly enough for its memory to keep up, more or less. And yet the measured time is far beyond both: mask, scaling and softmax are passes over the table too, and our count left them out.
+# - A laptop's processor computes slowly enough for its memory to keep up, more or less. And yet the measured time is far beyond both. Our count assumes that scaling and mask cost no pass of their own; here each is one, each writes a new table, and memory that is new has to be asked of the operating system first.
 # - More operations per byte can only come from fewer bytes. The table has to stay at home.
 
 # %% [markdown] tags=["en"]
 # ## 3 · Can a softmax be taken before all scores are known?
 #
 # The weights of a row are $e^{s_j}/\sum_j e^{s_j}$, and in practice $e^{s_j-m}/\sum_j e^{s_j-m}$ with the row's largest score $m$, since $e^{89}$ is more than a 32-bit number can hold.
-# Both $m$ and the sum seem to need the whole row. But a sum that was measured from an old maximum is turned into one measured from a new maximum by a single factor, $e^{m_{old}-m_{new}}$.
-# That is the **online softmax** (Milakov and Gimelshein, 2018).
+# Both $m$ and the sum seem to need the whole row. But when a larger score turns up, what has been summed so far is put right by a single factor, $e^{m_{old}-m_{new}}$.
+# That is the **online softmax** (Milakov and Gimelshein, 2018). In the toy below, 1.135 is counted from 3; counted from 5 it is $1.135 \cdot e^{3-5} = 0.154$.
 
 
 # %%
@@ -206,9 +210,10 @@ print(f"all at once: {(toy - toy.max()).exp().sum():.3f}")
 last_rows = seen[f"block{layer}.scores"][:, -1]  # (n_heads, n_tokens)
 head = int(last_rows.argmax(dim=-1).argmax())
 row = last_rows[head]
-maximum, total = row[0] - torch.inf, row[0] * 0
+maximum, total = torch.full_like(row[0], -torch.inf), torch.zeros_like(row[0])
 for start in range(0, n_tokens, 4):
-    before, (maximum, total) = maximum, add_piece(maximum, total, row[start : start + 4])
+    before = maximum
+    maximum, total = add_piece(maximum, total, row[start : start + 4])
     print(f"tokens {start:2} to {min(start + 4, n_tokens) - 1:2}: maximum {maximum:6.2f}, "
           f"factor {(before - maximum).exp():.3f}, total {total:.3f}")
 check_close(f"weights of the row, head {head}", (row - maximum).exp() / total, pattern[head, -1])
@@ -233,7 +238,8 @@ def add_tile(running, scores, values):
     return larger, shrink * total + shares.sum(dim=-1), shrink[..., None] * mixed + shares @ values
 
 scores, values = seen[f"block{layer}.scores"][:, -1:], by_head(v)  # one row in each head
-running = scores[..., 0] - torch.inf, torch.zeros_like(scores[..., 0]), torch.zeros_like(values[:, :1])
+maximum, total = torch.full_like(scores[..., 0], -torch.inf), torch.zeros_like(scores[..., 0])
+running = maximum, total, torch.zeros_like(values[:, :1])
 for start in range(0, n_tokens, 4):
     running = add_tile(running, scores[..., start : start + 4], values[:, start : start + 4])
 _, total, mixed = running
@@ -246,34 +252,35 @@ check_close("mixed values of the last token", mixed, seen[f"block{layer}.mixed"]
 # For each block of queries, walk along the keys, tile by tile. The scores of a tile are made on the spot.
 #
 # A causal mask has two effects. Tiles in which every key lies in the future are never made.
-# In tiles that the diagonal cuts, each *element* is masked by its own position.
+# In tiles that the diagonal cuts, each *element* is masked by its own position; the code below asks in every tile, and in a whole one nothing happens.
 # And since every row sees the first token, its maximum is a number after the first tile; a sliding window needs one more precaution, which `helpers/flash.py` takes.
 
 
 # %%
-def later(columns, place):
-    return columns > place[:, None]
+def is_future(columns, rows):
+    return columns > rows[:, None]
 
-def attend(q, k, v, block_q=64, block_k=64, step=add_tile, hidden=later):
+def attend(q, k, v, block_q=64, block_k=64, step=add_tile, hidden=is_future):
     """FlashAttention, forward: as `naive`, one tile at a time."""
-    keys, values, mixed, ahead = by_head(k), by_head(v), torch.empty_like(q), len(k) - len(q)
-    for place in torch.arange(ahead, len(k), device=q.device).split(block_q):  # a block of queries
-        queries = by_head(q[place - ahead])  # (n_heads, rows, d_head)
-        running = queries[..., 0] * 0 - torch.inf, queries[..., 0] * 0, queries * 0
-        for columns in torch.arange(int(place[-1]) + 1, device=q.device).split(block_k):  # none beyond
+    keys, values, mixed, n_before = by_head(k), by_head(v), torch.empty_like(q), len(k) - len(q)
+    for rows in torch.arange(n_before, len(k), device=q.device).split(block_q):  # positions of a block of queries
+        queries = by_head(q[rows - n_before])  # (n_heads, rows, d_head)
+        zeros = torch.zeros_like(queries)
+        running = torch.full_like(zeros[..., 0], -torch.inf), zeros[..., 0], zeros
+        for columns in torch.arange(int(rows[-1]) + 1, device=q.device).split(block_k):  # beyond, all is future
             scores = queries @ keys[:, columns].mT / d_head**0.5  # (n_heads, rows, columns): one tile
-            scores = scores.masked_fill(hidden(columns, place), -torch.inf)
-            running = step(running, scores, values[:, columns])
-        mixed[place - ahead] = (running[2] / running[1][..., None]).transpose(0, 1)
+            running = step(running, scores.masked_fill(hidden(columns, rows), -torch.inf), values[:, columns])
+        mixed[rows - n_before] = (running[2] / running[1][..., None]).transpose(0, 1)
     return mixed
 
 # %%
+few = min(n_tokens, 32)  # rows enough for every case; tiles of a single score take their time
+theirs = torch.stack([seen[f"block{i}.mixed"][:few] for i in range(size.n_layers)])
 for block_q, block_k in ((1, 1), (2, 3), (4, 4), (5, 16), (64, 64)):
     ours = torch.stack([
-        attend(*(seen[f"block{i}.{name}"] for name in (q_name, k_name, "v")), block_q, block_k)
+        attend(*(seen[f"block{i}.{name}"][:few] for name in (q_name, k_name, "v")), block_q, block_k)
         for i in range(size.n_layers)
     ])
-    theirs = torch.stack([seen[f"block{i}.mixed"] for i in range(size.n_layers)])
     check_close(f"tiles of {block_q} x {block_k}, all blocks", ours, theirs)
 long_text = first(longest)
 check_close(f"the story, {longest} tokens", attend(*long_text), naive(*long_text), against="the whole table")
@@ -287,7 +294,7 @@ check_close(f"the story, {longest} tokens", attend(*long_text), naive(*long_text
 # %% [markdown] tags=["en"]
 # ## 6 · What does it save?
 #
-# In memory: for each row of a block three things, and one tile. Nothing has two lengths in it any more.
+# In memory: for each row of a block three things, and one tile. Nothing of size n² is left.
 # In traffic: queries and results pass once; keys and values pass once for every block of queries, and skipped tiles do not pass at all.
 
 # %%
@@ -308,25 +315,37 @@ print(f"{longest} tokens, whole table: {whole_s * 1e3:6.1f} ms")
 for block in sizes_of_tiles:
     tiled_s = seconds(lambda block=block: attend(*first(longest), block, block))
     print(f"tiles of {block:3} x {block:3}: {tiled_s * 1e3:14.1f} ms, {whole_s / tiled_s:.2f} x as fast")
-n = longest
-loaded = [tile for tile in tiles(n, n) if tile.kind != "skipped"]
-pairs = sum((t.rows.stop - t.rows.start) * (t.columns.stop - t.columns.start) for t in loaded)
-on_gpu = tiled_traffic(list(tiles(n, n)), **shape, number=2).total
-print(f"tiles of 64 x 64 offer a GPU {4 * n_heads * pairs * d_head / on_gpu:.0f} operations a byte")
 
 # %% [markdown] tags=["en"]
 # **Things to notice**
 #
-# - The memory of the tiled way grows in proportion to the text; what is left of it is the result and a copy of the keys and values for the heads that share them. At 64 tokens the whole table is smaller than that.
-# - Small tiles are slow here, since Python is asked for every one of them. Large ones win even on a CPU, by the tiles they skip and by scores that never leave the cache. On a GPU the loop is inside one kernel, and the tile must fit into the fast memory of one processor: a few hundred kilobytes at most.
-# - Which of the two savings depends on the length, and what does that say about "3 times faster"?
+# - The tiled way holds about a megabyte for its tile, and some 7 KB for each further token: the result, and a copy of the keys and values for the heads that share them. For short texts the table is smaller than that.
+# - Small tiles are slow here, since Python is asked for every one of them. Larger ones win even on a CPU: they never fill fresh memory with a whole table.
+# - One of the two ratios doubles with the text, the other creeps towards a limit. Which, and what does that say about "3 times faster"?
+
+# %% [markdown] tags=["en"]
+# Is it enough for a GPU? Count operations per byte again, for tiles of several shapes.
+# The tile must fit into the fast memory of one of the GPU's processors, two or three hundred kilobytes.
+
+# %%
+for block_q, block_k in ((64, 64), (64, 128), (128, 64), (256, 64)):
+    made = list(tiles(longest, longest, block_q, block_k))
+    pairs = sum((t.rows.stop - t.rows.start) * (t.columns.stop - t.columns.start) for t in made if t.kind != "skipped")
+    bytes_ = [tiled_traffic(made, **shape, number=2, shared=shared).total for shared in (False, True)]
+    alone, together = (4 * n_heads * pairs * d_head / count for count in bytes_)
+    print(f"tiles of {block_q:3} x {block_k:3}: {alone:3.0f} operations a byte, {together:3.0f} if heads share loaded keys")
+
+# %% [markdown] tags=["en"]
+# More *rows* in a tile give more work for each key that is loaded; more columns change nothing.
+# Real kernels take 128 rows or more, and find keys that another processor has just loaded in a cache that all share, which this count leaves out. So they come near what the chip can do.
 
 # %% [markdown] tags=["en"]
 # ## 7 · What if there is only one query?
 #
-# In a decode step ({{nb:07}}) one row looks at a long cache. There is one block of queries, hence one walk along the keys, and a GPU with a hundred processors would use one of them a head.
+# In a decode step ({{nb:07}}) one row looks at a long cache. There is one block of queries, hence one walk along the keys for each head, and a GPU with a hundred processors would keep nine busy.
 # **FlashDecoding** (Dao et al., 2023) cuts the *keys* into parts, lets each part be walked at the same time, and merges.
-# A finished part needs to hand over two things: its mix, and the logarithm of its total, $m + \ln\,$total. The weights of the parts are the softmax of these logarithms.
+# A finished part hands over two things: its mix, already divided, and $L = m + \ln(\mathrm{total})$, the logarithm of $\sum_j e^{s_j}$ itself.
+# A part's share in the whole is its $e^L$ over the sum of all $e^L$: once more a softmax.
 
 # %%
 part = max(1, longest // 4)
@@ -344,8 +363,8 @@ check_close("one query, seven parts (helpers/flash.py)", split, whole, against="
 print("weight of each part in head 0:", [round(w, 2) for w in weight[:, 0].tolist()])
 
 # %% [markdown] tags=["en"]
-# The same cut helps with a **sliding window**, where a row sees only the last so many tokens: most tiles lie outside.
-# Gemma 3 has such windows in most of its blocks. How many tiles of 64 x 64 are left of a text of 4,096 tokens?
+# Tiles also save work under a **sliding window**, where a row sees only the last so many tokens: most tiles lie outside.
+# Gemma 3 270M has a window of 512 in most of its blocks ({{nb:07}}). How many tiles of 64 x 64 are left of a text of 4,096 tokens?
 
 # %%
 for window in (None, 1024, 512, 64):
@@ -358,39 +377,42 @@ for window in (None, 1024, 512, 64):
 # ## 8 · How can such a model be trained?
 #
 # Training sends gradients back, and the gradient of a softmax needs the weights. The naive way keeps the whole table until then, in every block.
-# FlashAttention keeps one number a row instead, the logarithm of the total: with it, any tile of weights is $e^{s - \ln total}$ and can be **recomputed** when its turn comes. More arithmetic, less carrying.
+# FlashAttention keeps one number a row instead, the $L$ of step 7: with it, any tile of weights is $e^{s - L}$ and can be **recomputed** when its turn comes. More arithmetic, less carrying.
 # A small case, in 64 bits, so that torch's own derivative can be compared with ours.
 
 
 # %%
 few = min(128, longest)
-given = [x[:few].double().requires_grad_() for x in first(few)]
-saved = {}
+saved = {}  # for each way, the memory that is kept: where it begins, and how many numbers
 
 def gradients(name, attention):
-    def keep(x):  # torch calls it for every tensor that the way back will need
-        saved.setdefault(name, []).append(x.numel())
-        return x
-    with torch.autograd.graph.saved_tensors_hooks(keep, lambda x: x):
+    """The gradients of q, k and v, and on the way a list of all that torch keeps for them."""
+    given, kept_now = [x.double().requires_grad_() for x in first(few)], []
+    with torch.autograd.graph.saved_tensors_hooks(lambda x: kept_now.append(x) or x, lambda x: x):
         mixed = attention(*given)
+    saved[name] = {x.untyped_storage().data_ptr(): x.numel() for x in kept_now}.values()  # each tensor once
     return torch.autograd.grad(mixed.square().sum(), given)
 
+# %%
 theirs = gradients("whole table", naive)
 ours = gradients("tiles, recomputed", lambda *qkv: TiledAttention.apply(*qkv, 16, 16, True, None))
 for name, a, b in zip("qkv", ours, theirs):
     check_close(f"gradient of {name}", a, b, against="torch's own")
 for name, counts in saved.items():
-    print(f"{name}: {sum(counts):,} numbers kept, the largest tensor {max(counts):,}")
+    print(f"{name}: {sum(counts):,} numbers kept, tensors of {', '.join(f'{n:,}' for n in sorted(counts))}")
+
+# %% [markdown] tags=["en"]
+# With the default prompt: 147,456 is 9 · 128 · 128, the table. Without it there are queries, keys, values and the mix, and 1,152 = 9 · 128 logarithms.
 
 # %% [markdown] tags=["en"]
 # ## 9 · What does it look like on a GPU?
 #
-# The same loop, written for one block of queries in one head; thousands of copies of it run side by side, and each keeps its tile on the chip.
-# This is the heart of [helpers/flash_triton.py](../helpers/flash_triton.py), in **Triton**, a language for GPU kernels inside Python. `_load` is the only line where bytes travel.
+# The same loop, written for one block of rows and the heads that share a KV head; thousands of copies run side by side, and each keeps its tile on the chip.
+# This is the heart of [helpers/flash_triton.py](../helpers/flash_triton.py), in **Triton**, a language for GPU kernels inside Python. In this loop, bytes travel only in the two calls of `_load`.
 # Where there is no GPU, Triton's interpreter runs it slowly on the processor: enough to prove that it is right.
 
 # %%
-few = min(48, longest)
+few = min(200, longest)  # several tiles of 64 columns: in a single one nothing would be rescaled
 try:
     from helpers.flash_triton import attend_triton
 
@@ -403,8 +425,8 @@ print(source_of("flash_triton", "_add_tiles"))
 # %% [markdown] tags=["en"]
 # **Things to notice**
 #
-# - The five lines from `higher` to `shrink` and the two that update `total` and `mixed` are `add_tile` of step 4, in powers of two.
-# - Whether a tile needs a mask is settled before the kernel is compiled (`MASKED`): whole tiles run a loop without any test in it.
+# - From `higher` to `shrink`, and where `total` and `mixed` are made anew, this is `add_tile` of step 4, with $2^x$ in place of $e^x$.
+# - The loop is compiled in two versions (`MASKED`). Tiles that the mask leaves whole run through the one without any test in it.
 
 # %% [markdown] tags=["en"]
 # ## 10 · Does the model write the same?
@@ -415,7 +437,7 @@ print(source_of("flash_triton", "_add_tiles"))
 # %%
 calls = []
 
-def ours_in_the_model(q, k, v, window):
+def ours_in_the_model(q, k, v, window):  # a window is for models that have one; this one has none
     calls.append((len(q), len(k)))
     return attend(q, k, v, 4, 4)
 
@@ -434,7 +456,7 @@ print(prompt + ours.text)
 
 # %%
 shown = min(n_tokens, 40)
-of_tile = {"skipped": 0.0, "partly": 0.5, "whole": 1.0}
+of_tile = {"skipped": -torch.inf, "partly": 0.5, "whole": 1.0}
 made = torch.zeros(shown, shown)
 for tile in tiles(shown, shown, 4, 4):
     made[tile.rows, tile.columns] = of_tile[tile.kind]
@@ -451,7 +473,7 @@ explorer
 # %% [markdown] tags=["en"]
 # **Things to notice**
 #
-# - Step through one block of rows. In which tile do the rows rescale for the last time, and why is it so often the first?
+# - Step through the lower blocks of rows. Which rows rescale after their first tile? Then try other heads: most rows of most heads have their largest score in the very first column. Why ({{nb:03}})?
 # - Make the tiles as large as the text: one tile, no rescaling. What is the price?
 # - For a dozen tokens, tiles of 4 x 4 move *more* bytes than the whole table does: keys and values come again for every block of rows. Which of the two sizes, rows or columns, changes that?
 # - Switch to a single query. How many of the tiles are cut by the mask now?
@@ -472,11 +494,14 @@ def only_the_total(running, scores, values):
     larger, total, _ = add_tile(running, scores, values)
     return larger, total, no_rescaling(running, scores, values)[2]
 
+def corner(columns, rows):
+    return is_future(columns - columns[0], rows - rows[0])
+
 slips = {
-    "old sums not rescaled": (no_rescaling, later),
-    "only the total rescaled": (only_the_total, later),
-    "mask by tile, not by element": (add_tile, lambda columns, place: columns[:1, None] > place[-1]),
-    "mask counted from the corner": (add_tile, lambda columns, place: later(columns - columns[0], place - place[0])),
+    "old sums not rescaled": (no_rescaling, is_future),
+    "only the total rescaled": (only_the_total, is_future),
+    "mask by tile, not by element": (add_tile, lambda columns, rows: columns[:1, None] > rows[-1]),
+    "mask counted from the corner": (add_tile, corner),
 }
 
 # %%
@@ -492,7 +517,7 @@ for name, (step, hidden) in slips.items():
 # **Things to notice**, with the default prompt
 #
 # - Three of the four mistakes are invisible in a single tile: there is nothing to rescale, and one corner serves for all positions. A test of a tiled algorithm whose input fits into one tile tests nothing.
-# - The mask by tile is wrong at any size: on the diagonal, some of a tile's keys are future for some of its rows.
+# - The mask by tile is wrong in both: on the diagonal, some of a tile's keys are future for some of its rows. At which size would it be right?
 
 # %% [markdown] tags=["en"]
 # ## Exercises
@@ -534,7 +559,7 @@ check_merge(merge, seen, layer=layer)
 # </details>
 
 # %% [markdown] tags=["en"]
-# **2 · One block of queries (15 minutes).** A single head: `q` (rows, d_head), whose first row stands at position `first_row`; `k` and `v` (n_tokens, d_head). Walk along the keys in tiles of `block_k`, mask by element, return the mix (rows, d_head).
+# **2 · One block of queries (15 minutes).** A single head: `q` (rows, d_head), whose first row stands at position `first_row`; `k` and `v` (n_tokens, d_head). Divide the scores by √d_head, hide later keys element by element, walk along the keys in tiles of `block_k`, return the mix (rows, d_head).
 # The check also watches how many scores you hold at once.
 
 
@@ -565,7 +590,8 @@ check_attend_block(attend_block, seen, layer=layer)
 #
 # ```python
 # def attend_block(q, k, v, first_row, block_k):
-#     maximum, total, mixed = q[:, 0] * 0 - torch.inf, q[:, 0] * 0, q * 0
+#     mixed = torch.zeros_like(q)
+#     maximum, total = torch.full_like(q[:, 0], -torch.inf), torch.zeros_like(q[:, 0])
 #     place = torch.arange(first_row, first_row + len(q), device=q.device)
 #     for left in range(0, len(k), block_k):
 #         keys, values = k[left : left + block_k], v[left : left + block_k]
@@ -618,8 +644,8 @@ check_tiles_to_load(tiles_to_load)
 # ## Fact check
 #
 # **"FlashAttention saves 20 % of the memory and is 3 times faster."** A single percentage cannot be right at more than one length.
-# The memory of the attention itself goes from n² to n (step 6): here the tiles hold *more* than the table at 64 tokens, a tenth of it at 1,024, and from there on the ratio doubles with the text. What part of a *program's* memory that is depends on what else it holds.
-# The time falls by what the device spent on carrying the table, and by the tiles that the mask skips. On a CPU with small tiles it does not fall at all, also measured in step 6; Dao et al. (2022) report up to 3 times for GPT-2 on an A100, and Dao (2023) about twice that for the second version.
+# The memory of the attention itself goes from n² to n (step 6): here the tiles hold *more* than the naive way up to 128 tokens, a fourteenth of it at 1,024, and beyond that the ratio about doubles with the text. (The paper's own figure is up to 20 *times* less memory, at long lengths.) What part of a *program's* memory that is depends on what else it holds.
+# The time falls by what the device spent on carrying the table, and by the tiles that the mask skips. On a CPU with tiles of 16 x 16 it rises, also measured in step 6. Dao et al. (2022) trained GPT-2 up to 3 times as fast as Hugging Face's code of that time, on A100s; Dao (2023) made the attention itself about twice as fast again.
 #
 # **"FlashAttention is an approximation."** Equal to the whole table for every tile size, in every block, to rounding (steps 5 and 10).
 #
@@ -634,7 +660,7 @@ check_tiles_to_load(tiles_to_load)
 # | `attend(q, k, v, block_q, block_k)` | (n_q, n_heads, d_head) | FlashAttention, forward |
 # | a finished part | (n_heads, d_head) and (n_heads,) | mix and logarithm of the total: all that parts need to be merged |
 #
-# The road of one request ends here: from text to the next token, and each step as cheap as it gets. What happens when a hundred requests arrive at once is the subject of {{nb:09}}.
+# The road of one request ends here: from text to the next token, without work that a cache or a tile can spare. What happens when a hundred requests arrive at once is the subject of {{nb:09}}.
 
 # %% [markdown] tags=["en"]
 # ## Further reading
