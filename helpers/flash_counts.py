@@ -1,9 +1,11 @@
 """What attention moves through memory, counted from its shape: with the whole score matrix, and tile by tile."""
 
+import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from helpers.flash import Tile
+from helpers.paths import DATA
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,8 @@ def tiled_traffic(
     keys_and_values = 2 * (n_kv_heads if shared else n_heads) * loads * d_head
     queries = n_heads * n_q * d_head
     return Traffic((queries + keys_and_values) * number, queries * number + n_heads * n_q * 4)
+
+
+def accelerators() -> list[dict]:
+    """GPUs with `name`, `flops` (16-bit operations a second) and `bytes_per_s`, as data/README.md says."""
+    return json.loads((DATA / "accelerators.json").read_text(encoding="utf-8"))

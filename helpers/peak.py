@@ -27,6 +27,19 @@ def peak_of(compute: Callable[[], object], device: torch.device | str = "cpu") -
     return tensors.peak
 
 
+def kept_for_gradients(compute: Callable[[], torch.Tensor]) -> tuple[torch.Tensor, list[int]]:
+    """What `compute()` returns, and the sizes (in numbers) of the tensors that torch keeps for its gradients."""
+    kept = []
+
+    def keep(tensor):
+        kept.append(tensor)  # kept alive, so that no two of them have lain at the same place
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(keep, lambda tensor: tensor):
+        result = compute()
+    return result, sorted({x.untyped_storage().data_ptr(): x.numel() for x in kept}.values())  # each of them once
+
+
 class _LiveTensors(TorchDispatchMode):
     """Follows the tensors that operations have made and that are still in use."""
 

@@ -1,6 +1,8 @@
 """One clock for every measurement."""
 
+import statistics
 import time
+from collections.abc import Callable
 
 import torch
 
@@ -14,3 +16,13 @@ def now(device) -> float:
     if kind in ("cuda", "mps"):
         getattr(torch, kind).synchronize()
     return time.perf_counter()
+
+
+def median_seconds(compute: Callable[[], object], device, rounds: int = 5) -> float:
+    """The median time of `rounds` runs after a warm-up, each waited for."""
+    taken = []
+    for _ in range(rounds + 1):
+        start = now(device)
+        compute()
+        taken.append(now(device) - start)
+    return statistics.median(taken[1:])

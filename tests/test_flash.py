@@ -137,7 +137,7 @@ def test_no_second_derivative_is_promised():
     q, k, v = (x.requires_grad_() for x in inputs(5, 5))
     mixed = TiledAttention.apply(q, k, v, 2, 2, True, None)
     (first,) = torch.autograd.grad(mixed.square().sum(), q, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
+    with pytest.raises(RuntimeError):  # by an error, whichever torch gives: a number would be wrong
         torch.autograd.grad(first.sum(), q)
 
 

@@ -4,7 +4,7 @@ import torch
 
 from helpers.flash import attend_tiled, tiles
 from helpers.flash_counts import Traffic, naive_traffic, tiled_traffic
-from helpers.peak import peak_of
+from helpers.peak import kept_for_gradients, peak_of
 
 KB = 1024
 
@@ -54,3 +54,10 @@ def test_tiles_move_less_the_longer_the_text():
         return naive_traffic(n, n, **shape).total / tiled_traffic(list(tiles(n, n, 64, 64)), **shape).total
 
     assert 1 < ratio(256) < ratio(1024) < ratio(4096)
+
+
+def test_each_tensor_kept_for_gradients_is_counted_once():
+    x = torch.randn(3, 4, requires_grad=True)
+    pattern, kept = kept_for_gradients(lambda: x.softmax(dim=-1) @ torch.eye(4))
+    assert kept == [12, 16]  # softmax and product keep the same pattern; the product keeps the other matrix too
+    assert pattern.shape == (3, 4)

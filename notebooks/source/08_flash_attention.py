@@ -24,21 +24,17 @@
 # ## Set up
 
 # %%
-import json
-import statistics
-
 from helpers import check_close, generate, load_model, trace
 from helpers.corpus import read_lines
 from helpers.errors import CheckFailed, ReaderError
 from helpers.figures import heatmap, lines
 from helpers.flash import attend_split, tiles
 from helpers.flash_backward import TiledAttention
-from helpers.flash_counts import naive_traffic, tiled_traffic
-from helpers.paths import DATA
-from helpers.peak import peak_of
+from helpers.flash_counts import accelerators, naive_traffic, tiled_traffic
+from helpers.peak import kept_for_gradients, peak_of
 from helpers.plug import own_attention
 from helpers.show import source_of
-from helpers.timing import now
+from helpers.timing import median_seconds
 from helpers.weights import sizes
 
 import torch  # after helpers, which tells it how to wait for its threads
@@ -135,44 +131,28 @@ for n, peak in zip(lengths, naive_peak):
 #
 # A processor computes on what lies in small fast memory beside it; the table lies in large slow memory, a road away.
 # Written once and read once as scores, and again as weights, every entry travels four times, 16 bytes in all.
-# How many operations is that good for? Begin with the two rates of your machine.
-
+# How many operations is that good for?
+#
+# A score is `d_head` products and as many sums, and later it multiplies `d_head` values: 4 · `d_head` operations for every entry of the table. How many bytes travel follows from the shapes.
+# Divide the one by the other. If a device can do 200 operations while a byte arrives, and the algorithm has 31 for it, the device waits most of the time: the road is the **bottleneck**.
+#
+# So measure how fast your machine multiplies and how fast it reads. GPUs compute with 2-byte numbers, hence their bytes are half of ours.
 
 # %% tags=["nbval-ignore-output"]
-def seconds(compute, rounds=5):
-    """Median of several runs after a warm-up."""
-    taken = []
-    for _ in range(rounds + 1):
-        start = now(lm.device)
-        compute()
-        taken.append(now(lm.device) - start)
-    return statistics.median(taken[1:])
-
 def rates():
     square, many = torch.ones(1024, 1024, device=lm.device), torch.ones(16_000_000, device=lm.device)
-    products = 2 * 1024**3 / seconds(lambda: square @ square)  # 1024³ times a product and a sum
-    return products, many.nbytes / seconds(lambda: many.sum())
+    products = 2 * 1024**3 / median_seconds(lambda: square @ square, lm.device)  # 1024³ times a product and a sum
+    return products, many.nbytes / median_seconds(lambda: many.sum(), lm.device)
 
 flops_per_s, bandwidth = rates()
-print(f"this machine: {flops_per_s / 1e9:,.0f} billion operations/s, {bandwidth / 1e9:.1f} GB/s from memory")
-
-# %% [markdown] tags=["en"]
-# A score is `d_head` products and as many sums, and later it multiplies `d_head` values: 4 · `d_head` operations for every entry of the table. How many bytes travel follows from the shapes.
-#
-# Divide the one by the other. If a device can do 200 operations while a byte arrives, and the algorithm has 31 for it, the device waits most of the time: the road is the **bottleneck**.
-# GPUs compute with 2-byte numbers, so their bytes are half of ours.
-
-# %% tags=["nbval-ignore-output"]
-shape = {"n_heads": n_heads, "n_kv_heads": n_kv_heads, "d_head": d_head}
-n = longest
+n, shape = longest, {"n_heads": n_heads, "n_kv_heads": n_kv_heads, "d_head": d_head}
 work, moved = 4 * n_heads * n * n * d_head, naive_traffic(n, n, **shape).total
-print(f"{n} tokens: {work / 1e9:.2f} billion operations, {moved / 1e6:.0f} MB moved")
-print(f"arithmetic alone {work / flops_per_s * 1e3:.1f} ms, carrying alone {moved / bandwidth * 1e3:.1f} ms, "
-      f"measured {seconds(lambda: naive(*first(n))) * 1e3:.0f} ms")
+measured = median_seconds(lambda: naive(*first(n)), lm.device)
+print(f"{n} tokens: {work / 1e9:.2f} billion operations take {work / flops_per_s * 1e3:.1f} ms, {moved / 1e6:.0f} MB take "
+      f"{moved / bandwidth * 1e3:.1f} ms; measured {measured * 1e3:.0f} ms")
 print(f"naive attention offers {work / moved:.0f} operations a byte here, {2 * work / moved:.0f} on a GPU")
-print(f"{'this machine':14} can do {flops_per_s / bandwidth:4.0f} while a byte arrives")
-for gpu in json.loads((DATA / "accelerators.json").read_text(encoding="utf-8")):
-    print(f"{gpu['name']:14} can do {gpu['flops'] / gpu['bytes_per_s']:4.0f} while a byte arrives")
+for chip in [{"name": "this machine", "flops": flops_per_s, "bytes_per_s": bandwidth}, *accelerators()]:
+    print(f"{chip['name']:14} can do {chip['flops'] / chip['bytes_per_s']:4.0f} while a byte arrives")
 
 # %% [markdown] tags=["en"]
 # **Things to notice**
@@ -243,8 +223,7 @@ running = maximum, total, torch.zeros_like(values[:, :1])
 for start in range(0, n_tokens, 4):
     running = add_tile(running, scores[..., start : start + 4], values[:, start : start + 4])
 _, total, mixed = running
-mixed = (mixed / total[..., None])[:, 0]  # (n_heads, d_head)
-check_close("mixed values of the last token", mixed, seen[f"block{layer}.mixed"][-1])
+check_close("mixed values, last token", (mixed / total[..., None])[:, 0], seen[f"block{layer}.mixed"][-1])
 
 # %% [markdown] tags=["en"]
 # ## 5 · What does the whole algorithm look like?
@@ -310,10 +289,10 @@ lines(lengths, {name: [peak / 1e6 for peak in peaks] for name, peaks in series.i
 
 # %% tags=["nbval-ignore-output"]
 sizes_of_tiles = (16, 64, 256)
-whole_s = seconds(lambda: naive(*first(longest)))
+whole_s = median_seconds(lambda: naive(*first(longest)), lm.device)
 print(f"{longest} tokens, whole table: {whole_s * 1e3:6.1f} ms")
 for block in sizes_of_tiles:
-    tiled_s = seconds(lambda block=block: attend(*first(longest), block, block))
+    tiled_s = median_seconds(lambda block=block: attend(*first(longest), block, block), lm.device)
     print(f"tiles of {block:3} x {block:3}: {tiled_s * 1e3:14.1f} ms, {whole_s / tiled_s:.2f} x as fast")
 
 # %% [markdown] tags=["en"]
@@ -337,7 +316,7 @@ for block_q, block_k in ((64, 64), (64, 128), (128, 64), (256, 64)):
 
 # %% [markdown] tags=["en"]
 # More *rows* in a tile give more work for each key that is loaded; more columns change nothing.
-# Real kernels take 128 rows or more, and find keys that another processor has just loaded in a cache that all share, which this count leaves out. So they come near what the chip can do.
+# Real kernels take 128 rows or more, and find keys that another processor has loaded a moment ago in a cache that all share, which this count leaves out. So they come near what the chip can do.
 
 # %% [markdown] tags=["en"]
 # ## 7 · What if there is only one query?
@@ -382,24 +361,18 @@ for window in (None, 1024, 512, 64):
 
 
 # %%
-few = min(128, longest)
-saved = {}  # for each way, the memory that is kept: where it begins, and how many numbers
+given = [x.double().requires_grad_() for x in first(min(128, longest))]
 
-def gradients(name, attention):
-    """The gradients of q, k and v, and on the way a list of all that torch keeps for them."""
-    given, kept_now = [x.double().requires_grad_() for x in first(few)], []
-    with torch.autograd.graph.saved_tensors_hooks(lambda x: kept_now.append(x) or x, lambda x: x):
-        mixed = attention(*given)
-    saved[name] = {x.untyped_storage().data_ptr(): x.numel() for x in kept_now}.values()  # each tensor once
-    return torch.autograd.grad(mixed.square().sum(), given)
+def tiled(q, k, v):
+    return TiledAttention.apply(q, k, v, 16, 16, True, None)  # helpers/flash_backward.py: tiles of 16 x 16, causal
 
-# %%
-theirs = gradients("whole table", naive)
-ours = gradients("tiles, recomputed", lambda *qkv: TiledAttention.apply(*qkv, 16, 16, True, None))
-for name, a, b in zip("qkv", ours, theirs):
-    check_close(f"gradient of {name}", a, b, against="torch's own")
-for name, counts in saved.items():
-    print(f"{name}: {sum(counts):,} numbers kept, tensors of {', '.join(f'{n:,}' for n in sorted(counts))}")
+gradients = []
+for name, attention in (("whole table", naive), ("tiles, recomputed", tiled)):
+    mixed, kept_sizes = kept_for_gradients(lambda attention=attention: attention(*given))
+    gradients.append(torch.autograd.grad(mixed.square().sum(), given))
+    print(f"{name}: {sum(kept_sizes):,} numbers kept, in tensors of {', '.join(f'{n:,}' for n in kept_sizes)}")
+for name, theirs, ours in zip("qkv", *gradients):
+    check_close(f"gradient of {name}", ours, theirs, against="torch's own")
 
 # %% [markdown] tags=["en"]
 # With the default prompt: 147,456 is 9 · 128 · 128, the table. Without it there are queries, keys, values and the mix, and 1,152 = 9 · 128 logarithms.
@@ -494,17 +467,16 @@ def only_the_total(running, scores, values):
     larger, total, _ = add_tile(running, scores, values)
     return larger, total, no_rescaling(running, scores, values)[2]
 
-def corner(columns, rows):
+def from_the_corner(columns, rows):
     return is_future(columns - columns[0], rows - rows[0])
 
+# %%
 slips = {
     "old sums not rescaled": (no_rescaling, is_future),
     "only the total rescaled": (only_the_total, is_future),
     "mask by tile, not by element": (add_tile, lambda columns, rows: columns[:1, None] > rows[-1]),
-    "mask counted from the corner": (add_tile, corner),
+    "mask counted from the corner": (add_tile, from_the_corner),
 }
-
-# %%
 for name, (step, hidden) in slips.items():
     for block in (4, max(n_tokens, 4)):
         try:
@@ -644,7 +616,7 @@ check_tiles_to_load(tiles_to_load)
 # ## Fact check
 #
 # **"FlashAttention saves 20 % of the memory and is 3 times faster."** A single percentage cannot be right at more than one length.
-# The memory of the attention itself goes from n² to n (step 6): here the tiles hold *more* than the naive way up to 128 tokens, a fourteenth of it at 1,024, and beyond that the ratio about doubles with the text. (The paper's own figure is up to 20 *times* less memory, at long lengths.) What part of a *program's* memory that is depends on what else it holds.
+# The memory of the attention itself goes from n² to n (step 6): here the tiles hold *more* than the naive way up to 128 tokens, a thirteenth of it at 1,024, and beyond that the ratio about doubles with the text. (The paper's own figure is up to 20 *times* less memory, at long lengths.) What part of a *program's* memory that is depends on what else it holds.
 # The time falls by what the device spent on carrying the table, and by the tiles that the mask skips. On a CPU with tiles of 16 x 16 it rises, also measured in step 6. Dao et al. (2022) trained GPT-2 up to 3 times as fast as Hugging Face's code of that time, on A100s; Dao (2023) made the attention itself about twice as fast again.
 #
 # **"FlashAttention is an approximation."** Equal to the whole table for every tile size, in every block, to rounding (steps 5 and 10).
