@@ -1,6 +1,6 @@
 """One layer's causal attention, forward: the whole matrix, tiles in torch and in Triton, and torch's own kernels.
 
-    python benchmarks/attention.py --device cuda --out benchmarks/attention.md
+    python benchmarks/attention.py --device cuda --out attention.md
 
 Every round asks every way once, and measures the machine's matrix products and memory once, so that a busy moment
 hits all alike; a ratio is the median of the rounds' own ratios. Exit status 1 where a way differs from float64.

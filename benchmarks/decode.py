@@ -1,6 +1,6 @@
 """Prefill and decode: `generate` beside transformers' own and llama.cpp, in one run, all asked in turn.
 
-    python benchmarks/decode.py --prompts 16 256 1024 --tokens 24 --rounds 7 --out benchmarks/decode.md
+    python benchmarks/decode.py --prompts 16 256 1024 --tokens 24 --rounds 7 --out decode.md
 
 Every round asks every way once and reads the memory's speed once, so that a busy moment hits all alike; a ratio
 (above 1: faster than transformers with sdpa) is the median of the rounds' own ratios. llama.cpp computes with the

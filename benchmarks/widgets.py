@@ -1,6 +1,6 @@
 """Every explorer in headless Chromium, on the real model: milliseconds from a move to its painted frame.
 
-    python benchmarks/widgets.py --out benchmarks/widgets.md
+    python benchmarks/widgets.py --out widgets.md
 
 The moves are those of tests/browser, 30 to 60 an explorer, one by one: this runs these tests and puts what they
 measured into one table. Exit status 1 where one of them fails or an explorer has none.
