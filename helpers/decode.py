@@ -38,7 +38,7 @@ def can_decode(lm) -> bool:
         and lm.model.get_input_embeddings().max_norm is None
         and getattr(head, "bias", None) is None
         and _blocks_are_alike(lm)
-        and all(_as_it_was_made(module, config) for module in lm.model.modules())
+        and _parts_are_as_they_were_made(lm.model)
     )
 
 
@@ -49,10 +49,16 @@ def _blocks_are_alike(lm) -> bool:
     return len(blocks) == lm.model.config.num_hidden_layers and len(parts) == 1
 
 
-def _as_it_was_made(module, config) -> bool:
+def _parts_are_as_they_were_made(model) -> bool:
+    name = getattr(model.config, "hidden_act", None) or model.config.activation_function
+    act = type(ACT2FN[name])  # once: each look-up makes a new module
+    return all(_as_it_was_made(module, act) for module in model.modules())
+
+
+def _as_it_was_made(module, act: type) -> bool:
     """No hook, no other forward put in its place, no foreign class: nothing that only a call of the module honours."""
-    kind, act = type(module), getattr(config, "hidden_act", None) or config.activation_function
-    known = kind in PARTS or kind is type(ACT2FN[act]) or kind.__module__.startswith("transformers.models.")
+    kind = type(module)
+    known = kind in PARTS or kind is act or kind.__module__.startswith("transformers.models.")
     own = "forward" in vars(module) or not kind.forward.__module__.startswith(THEIRS)
     return known and not own and not (module._forward_hooks or module._forward_pre_hooks)
 

@@ -6,7 +6,7 @@ import pytest
 from jupyter_client.manager import start_new_kernel
 
 START = """
-import gc, psutil, torch
+import ctypes, gc, sys, psutil, torch
 from ipywidgets.widgets.widget import _instances
 from tests.test_widgets_attention import random_patterns
 from helpers.widgets.attention import AttentionExplorer
@@ -24,6 +24,8 @@ def held():
 
 def megabytes():
     gc.collect()
+    if sys.platform == "linux":  # what is freed goes back to the system, else it counts or not as it happens
+        ctypes.CDLL("libc.so.6").malloc_trim(0)
     return psutil.Process().memory_info().rss / 1e6
 """
 
@@ -85,16 +87,13 @@ def test_ten_runs_of_a_cell_leave_one_explorer_alive_and_one_in_memory(kernel):
 
 
 def test_the_memory_of_ten_runs_is_that_of_one(kernel):
-    """30 blocks of 4 heads over 200 tokens: 19 MB in the kernel, 190 if all ten were kept.
-
-    What the process holds varies by a few explorers with the allocator; that one alone is alive, the test above counts.
-    """
+    """30 blocks of 4 heads over 200 tokens: 19 MB in the kernel."""
     for _ in range(3):
         kernel.run("explorer = made(200, 30)\nexplorer", "a")
     before = kernel.value("megabytes()")
     for _ in range(10):
         kernel.run("explorer = made(200, 30)\nexplorer", "a")
-    assert kernel.value("megabytes()") - before < 5 * 19.2
+    assert kernel.value("megabytes()") - before < 2 * 19.2
 
 
 def test_two_explorers_made_in_one_cell_both_live(kernel):
