@@ -4,7 +4,7 @@ import argparse
 import sys
 from importlib import import_module
 
-from helpers.errors import ReaderError
+from helpers.errors import ReaderError, missing_package
 
 COMMANDS = {
     "fetch": "fetch a bundled model's weights, once (default: smollm2-135m)",
@@ -34,10 +34,9 @@ def run(command: str, arguments: list[str]) -> int:
     except ReaderError as error:
         print(error, file=sys.stderr)
     except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing in ("", "helpers"):
+        if not (sentence := missing_package(error)):
             raise
-        print(f"The package {missing} is missing: run `python -m pip install {missing}`.", file=sys.stderr)
+        print(sentence, file=sys.stderr)
     except KeyboardInterrupt:
         print("\nStopped. The same command goes on from here.", file=sys.stderr)
     return 1

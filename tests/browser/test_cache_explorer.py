@@ -5,6 +5,7 @@ import pytest
 from helpers import trace
 from helpers.widgets.cache import CacheExplorer
 from helpers.widgets.static import static_html
+from tests.browser.grid_panel import GridPanel
 from tests.browser.painted import report_painted
 from tests.browser.test_attention_explorer import MEASURE
 from tests.tiny import tiny
@@ -24,31 +25,14 @@ EXPLORER = "explorer = CacheExplorer(lm, seen, n_prompt=12)\nexplorer"
 SECOND = "second = CacheExplorer(lm, seen, n_prompt=12, step=0)\nsecond"
 
 
-class Panel:
-    """One explorer as a person has it before them."""
-
-    def __init__(self, page, index=0):
-        self.page = page
-        self.box = page.locator(".tj-cache").nth(index)
-        self.grid = self.box.get_by_role("application", name="Rows of keys and values")
-
-    def press(self, *keys):
-        self.grid.focus()
-        for key in keys:
-            self.page.keyboard.press(key)
+class Panel(GridPanel):
+    kind, grid_name = "cache", "Rows of keys and values"
 
     def count(self, kind):
         return self.grid.locator(f"rect.tj-cache-{kind}").count()
 
-    def sentence(self):
-        return self.box.locator(".tj-cache-says").inner_text()
-
     def reads(self):
         return self.box.locator(".tj-cache-reads").inner_text()
-
-    def cells(self, name):
-        """The two numbers of a line of the table."""
-        return self.box.locator("tr", has_text=name).locator("td").all_inner_texts()
 
 
 @pytest.fixture(scope="module")

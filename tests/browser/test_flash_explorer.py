@@ -5,6 +5,7 @@ import pytest
 from helpers import trace
 from helpers.widgets import FlashExplorer
 from helpers.widgets.static import static_html
+from tests.browser.grid_panel import GridPanel
 from tests.browser.painted import report_painted
 from tests.browser.test_attention_explorer import MEASURE
 from tests.tiny import tiny
@@ -24,26 +25,13 @@ START = {"block_q": 4, "block_k": 4, "window": 0, "decode": False, "head": 0, "s
 CELL = "[style*='fill: rgb']"
 
 
-class Panel:
-    """One explorer as a person has it before them."""
-
-    def __init__(self, page, index=0):
-        self.page = page
-        self.box = page.locator(".tj-flash").nth(index)
-        self.grid = self.box.get_by_role("application", name="The head's scores")
-
-    def press(self, *keys):
-        self.grid.focus()
-        for key in keys:
-            self.page.keyboard.press(key)
+class Panel(GridPanel):
+    kind, grid_name = "flash", "The head's scores"
 
     def slide(self, name, *keys):
         self.box.get_by_role("slider", name=name, exact=True).focus()
         for key in keys:
             self.page.keyboard.press(key)
-
-    def sentence(self):
-        return self.box.locator(".tj-flash-says").inner_text()
 
     def result(self):
         return self.box.locator(".tj-flash-result").inner_text()
@@ -56,9 +44,6 @@ class Panel:
     def painted(self, kind):
         """How many scores are coloured: those "now" in the tile at hand, or the faded ones of earlier tiles."""
         return self.grid.locator(f"rect[style*='{dict(now='rgb(', past=', 0.3)')[kind]}']").count()
-
-    def cells(self, name):
-        return self.box.locator("tr", has_text=name).locator("td").all_inner_texts()
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ import pytest
 from helpers import trace
 from helpers.widgets.lens import LensExplorer
 from helpers.widgets.static import static_html
+from tests.browser.grid_panel import GridPanel
 from tests.browser.painted import report_painted
 from tests.tiny import tiny
 
@@ -32,18 +33,8 @@ EXPLORER = "explorer = LensExplorer(lm, seen)\nexplorer"
 SECOND = "second = LensExplorer(lm, seen, depth=0, mode='answer')\nsecond"
 
 
-class Panel:
-    """One explorer as a person has it before them."""
-
-    def __init__(self, page, index=0):
-        self.page = page
-        self.box = page.locator(".tj-lens").nth(index)
-        self.grid = self.box.get_by_role("application", name="Logit lens")
-
-    def press(self, *keys):
-        self.grid.focus()
-        for key in keys:
-            self.page.keyboard.press(key)
+class Panel(GridPanel):
+    kind, grid_name = "lens", "Logit lens"
 
     def cell(self, depth, column):
         return self.box.locator(f"[data-depth='{depth}'][data-column='{column}']")
@@ -52,9 +43,6 @@ class Panel:
         """[label, share] of the rows shown."""
         rows = self.box.locator(".tj-lens-row:visible").all()
         return [[r.locator(".tj-lens-label").inner_text(), r.locator(".tj-lens-share").inner_text()] for r in rows]
-
-    def sentence(self):
-        return self.box.locator(".tj-lens-says").inner_text()
 
 
 @pytest.fixture(scope="module")
