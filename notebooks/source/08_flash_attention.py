@@ -281,7 +281,8 @@ tiled_peak = [held(attend, n) for n in lengths]
 for n, before, after in zip(lengths, naive_peak, tiled_peak):
     counted = [naive_traffic(n, n, **shape), tiled_traffic(list(tiles(n, n)), **shape)]
     held_text = f"{before / 1e6:6.1f} and {after / 1e6:5.2f} MB ({before / after:4.1f} x)"
-    print(f"{n:5} tokens: held {held_text}; moved {counted[0].total / 1e6:6.1f} and {counted[1].total / 1e6:5.1f} MB")
+    moved_text = f"{counted[0].total / 1e6:6.1f} and {counted[1].total / 1e6:5.1f} MB"
+    print(f"{n:5} tokens: held {held_text}; moved {moved_text}")
 series = {"whole table": naive_peak, "tiles of 64 x 64": tiled_peak}
 lines(lengths, {name: [peak / 1e6 for peak in peaks] for name, peaks in series.items()},
       title="Memory that one block's attention holds", x_title="tokens", y_title="MB",
@@ -308,11 +309,12 @@ for block in sizes_of_tiles:
 
 # %%
 for block_q, block_k in ((64, 64), (64, 128), (128, 64), (256, 64)):
-    made = list(tiles(longest, longest, block_q, block_k))
-    pairs = sum((t.rows.stop - t.rows.start) * (t.columns.stop - t.columns.start) for t in made if t.kind != "skipped")
+    made = [tile for tile in tiles(longest, longest, block_q, block_k) if tile.kind != "skipped"]
+    pairs = sum((t.rows.stop - t.rows.start) * (t.columns.stop - t.columns.start) for t in made)
     bytes_ = [tiled_traffic(made, **shape, number=2, shared=shared).total for shared in (False, True)]
     alone, together = (4 * n_heads * pairs * d_head / count for count in bytes_)
-    print(f"tiles of {block_q:3} x {block_k:3}: {alone:3.0f} operations a byte, {together:3.0f} if heads share loaded keys")
+    print(f"tiles of {block_q:3} x {block_k:3}: {alone:3.0f} operations a byte, "
+          f"{together:3.0f} if heads share loaded keys")
 
 # %% [markdown] tags=["en"]
 # More *rows* in a tile give more work for each key that is loaded; more columns change nothing.
